@@ -1,12 +1,12 @@
 # Makefile of pg_dense; "make" alone prints the targets.
 #
-# Two families of targets.  all, install, uninstall, clean and installcheck are
-# plain PGXS over every extension, for the server that PG_CONFIG belongs to.  The
-# others are the project's own: they install what they need, build servers below
-# build/ and use private instances only.
+# There are two families of targets.  all, install, uninstall, clean and installcheck call PGXS
+# for every extension, with the server that PG_CONFIG belongs to.  The other targets are the
+# project's own: they install the packages that they need, build servers below build/, and use
+# only private instances.
 
 PG_CONFIG ?= pg_config
-# The first of tools/pg-versions
+# The first major version in tools/pg-versions
 MAJOR := $(shell sed -n 's/^\([0-9][0-9]*\) .*/\1/p' tools/pg-versions | sed q)
 STUDY = tpcc
 
@@ -43,7 +43,7 @@ all install uninstall clean:
 	@$(need_pg_config)
 	@set -e; for feature in $(features); do $(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@; done
 
-# Run the tests of the other extensions even if those of one have failed.
+# Run the tests of all extensions, even if the tests of one have failed.
 installcheck:
 	@$(need_pg_config)
 	@failed=; for feature in $(features); do \

@@ -1,17 +1,16 @@
-# bundle.mk - what the Makefile of every extension includes last
+# bundle.mk - the common part of the extensions' Makefiles, which include it last
 #
-# A feature sets EXTENSION, MODULE_big and OBJS, and includes this file.  Its
-# regression tests are ../sql/EXTENSION*.sql, its isolation tests are
-# ../specs/EXTENSION*.spec, so that no list of tests is needed.  Its C code can
-# include ../bundle_compat.h as "bundle_compat.h".  make works in the feature's
-# own folder and in any other folder:
+# The Makefile of a feature sets EXTENSION, MODULE_big and OBJS, and includes this file.  The
+# feature's regression tests are ../sql/EXTENSION*.sql, and its isolation tests are
+# ../specs/EXTENSION*.spec, so that no list of tests is needed.  Its C code can include
+# ../bundle_compat.h as "bundle_compat.h".  make works in the feature's own folder and in any
+# other folder:
 #
 #	make -C BUILDDIR -f .../FEATURE/Makefile PG_CONFIG=...
 #
-# A feature whose extension needs the feature's server patch also sets
-# "patched".  The value is empty if the server of PG_CONFIG does not have the
-# patch.  Then every target prints that the extension is left out, and
-# succeeds.
+# If the extension needs the feature's server patch, the Makefile also sets "patched".  The
+# value is empty if the server of PG_CONFIG does not have the patch.  In that case, every
+# target prints that the extension is skipped, and succeeds.
 
 PG_CONFIG ?= pg_config
 
@@ -39,7 +38,7 @@ ISOLATION_OPTS = --inputdir=$(bundle_dir) --outputdir=results_isolation \
 
 EXTRA_CLEAN += results_regress results_isolation
 
-# Make the compiler find bundle_compat.h, whatever the caller sets.
+# Make the compiler find bundle_compat.h, even if the caller sets PG_CPPFLAGS.
 override PG_CPPFLAGS += -I$(bundle_dir)
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter $(WERROR)
 

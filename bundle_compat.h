@@ -51,7 +51,7 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* An update's information about indexes that need a new entry */
+/* Information from an update: which indexes need a new entry */
 #if PG_VERSION_NUM >= 160000
 typedef TU_UpdateIndexes CompatUpdateIndexes;
 #else
@@ -82,8 +82,8 @@ compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
 
 /*
  * Return true if the member has the privileges of the role and can SET ROLE to
- * it.  Before 16, every member can SET ROLE, and has the privileges unless it
- * is NOINHERIT.
+ * it.  Before 16, every member can SET ROLE, and has the privileges unless the
+ * member is NOINHERIT.
  */
 static inline bool
 compat_can_become(Oid member, Oid role)
@@ -96,8 +96,9 @@ compat_can_become(Oid member, Oid role)
 }
 
 /*
- * Call a built-in input function without type modifier.  Return false after an
- * error that was saved in escontext.  If escontext is NULL, errors are raised.
+ * Call a built-in input function without a type modifier.  Return false if the
+ * function has saved an error in escontext.  If escontext is NULL, the
+ * function raises the error.
  */
 static inline bool
 compat_input_function_call(PGFunction function, char *str,

@@ -18,7 +18,10 @@ INTERRUPTED = 130
 
 
 class Commands(click.Group):
-    """The studies and the report.  Import only the file of the command that is run; --help needs all."""
+    """The studies and the report, as commands.
+
+    Import only the file of the command that is run.  The option --help needs all files.
+    """
 
     def list_commands(self, _context: click.Context) -> list[str]:
         return sorted([*studies.NAMES, "report"])

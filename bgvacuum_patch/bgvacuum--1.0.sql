@@ -28,7 +28,7 @@ CREATE FUNCTION pg_stat_reset_bgvacuum()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_stat_reset_bgvacuum'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
--- like the functions that reset core's counters
+-- as for core's functions that reset counters, public may not call this one
 REVOKE EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() FROM public;
 
 CREATE VIEW pg_stat_bgvacuum AS

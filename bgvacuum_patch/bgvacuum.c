@@ -3,10 +3,10 @@
  * bgvacuum.c
  *	  Report the work of background vacuum.
  *
- * The server patch counts in shared memory.  The view over the counters is in
- * an extension, because a view of core's own would change the catalogs.  With
- * changed catalogs, a data directory could not be moved back and forth between
- * a patched and a stock server.
+ * The server patch counts in shared memory.  The views that show the counters
+ * are in an extension, because views of core's own would change the catalogs.
+ * With changed catalogs, a data directory could not be moved back and forth
+ * between a patched and a stock server.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -33,7 +33,10 @@ PG_FUNCTION_INFO_V1(pg_stat_reset_bgvacuum);
 #define BGVACUUM_COLS	19
 #define BGVACUUM_TABLES_COLS	20
 
-/* numeric as in pg_stat_wal; int8 holds only half the range of uint64 */
+/*
+ * Return a number of bytes as numeric, as in pg_stat_wal; int8 holds only half
+ * the range of uint64.
+ */
 static Datum
 bytes_get_datum(uint64 bytes)
 {
@@ -46,8 +49,8 @@ bytes_get_datum(uint64 bytes)
  * pg_stat_get_bgvacuum() returns record
  *
  * Return the one row of the view pg_stat_bgvacuum.  Anybody may call this
- * function.  It reports the counters at the moment of the call, even within a
- * transaction.
+ * function.  It reports the counters at the moment of the call, so two calls
+ * in one transaction can differ.
  */
 Datum
 pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)

@@ -5,13 +5,13 @@
  *
  * The rows of the table, or of a sample of its pages, are read up to three
  * times.  The first pass finds the properties that all values share; the
- * proposals follow from these.  The second pass takes the exact sizes of some
- * rows, before and after; these sizes serve to find the best order of the
- * columns.  The third pass fills simulated pages with rows of the exact sizes,
- * toasting included.  Where the size depends on the value, the real casts
- * convert the values.
+ * proposals follow from these.  The second pass computes the exact sizes of
+ * some rows with the present types and with the proposed types.  These sizes
+ * serve to find the best order of the columns.  The third pass fills simulated
+ * pages with rows of the exact sizes, and simulates TOAST, too.  Where the new
+ * size depends on the value, the passes convert the value with the real cast.
  *
- * Nothing here writes, so that advise() works on a standby as well.
+ * The advice writes nothing, so that advise() works on a standby as well.
  *
  * This file runs the steps of the advice one after the other.  The steps are
  * in the files compact_advise_*.c.
@@ -44,7 +44,7 @@
 #include "compact_ddl.h"
 #include "compact_types_compat.h"
 
-/* limits of the sample that orders are compared with: rows, values, pages */
+/* limits of the sample that serves to compare orders: rows, values, pages */
 #define ORDER_ROWS			10000
 #define ORDER_VALUES		400000
 #define SIZE_PAGES			1000
@@ -127,7 +127,7 @@ open_table(Oid relid, LOCKMODE lockmode)
 	return rel;
 }
 
-/* Examine the views that use columns with a proposal. */
+/* Examine the views that use columns for which there is a proposal. */
 static void
 check_views(Advice *advice)
 {
@@ -274,7 +274,7 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 			compact_advise_choose(advice, &sample);
 			if (!options->predict && !proposes(advice, ADVISE_TEXT))
 				break;
-			/* predict takes more pages; a few pages show if the table grows */
+			/* a few pages show if the table grows; a prediction reads more */
 			compact_advise_simulate(advice, options->predict ? options->sample_pages : max_pages);
 		} while (advice->after.pages > advice->now.pages &&
 				 compact_advise_drop_growing_text(advice, &sample));

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise.h
- *	  Parts of the advice on a table.
+ *	  Data structures and functions of the advice on a table.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -40,17 +40,18 @@ typedef struct AdviseOptions
 {
 	bool		narrow;			/* include types with a smaller range */
 	bool		narrow_keys;	/* include such types for keys */
-	bool		fixed_varchar;	/* varchar and text of constant width */
+	bool		fixed_varchar;	/* compact_charN for varchar and text columns
+								 * whose strings all have one length */
 	bool		round_seconds;	/* include timestamps that may have fractions */
-	int			sample_pages;	/* at most so many pages; 0 for all */
+	int			sample_pages;	/* read at most so many pages; 0: all */
 	bool		predict;		/* simulate the pages */
 } AdviseOptions;
 
-/* A type; its extension may have to create it first. */
+/* A proposed type, which its extension may have to create first. */
 typedef struct AdviseType
 {
 	char	   *name;			/* without schema */
-	Oid			typid;			/* or InvalidOid */
+	Oid			typid;			/* InvalidOid if it does not exist yet */
 	int32		typmod;
 	int16		len;
 	char		align;
@@ -60,7 +61,10 @@ typedef struct AdviseType
 	bool		by_extension;	/* CREATE EXTENSION name creates the type */
 } AdviseType;
 
-/* Record of strings as values of other types, see compact_advise_native.c. */
+/*
+ * Record of which of PostgreSQL's own types fit all strings of a column, see
+ * compact_advise_native.c.
+ */
 typedef struct AdviseNative AdviseNative;
 
 typedef struct AdviseColumn
@@ -69,10 +73,12 @@ typedef struct AdviseColumn
 	bool		is_key;			/* in a primary key or a unique index */
 	bool		in_wide_index;	/* in an index of several columns */
 	bool		by_value;		/* types passed by reference are blocked */
-	bool		has_sequence;	/* serial, identity, or nextval() by hand */
+	bool		has_sequence;	/* serial, identity, or a default that uses a
+								 * sequence */
 	bool		mutable_default;	/* now(), for example */
-	bool		unknown_default;	/* not evaluated: calls users' functions */
-	bool		default_counts; /* it differs from the values */
+	bool		unknown_default;	/* default is not evaluated, because it
+									 * calls users' functions */
+	bool		default_counts; /* the default changed the statistics below */
 
 	/* statistics of the sampled rows */
 	int64		nvalues;		/* number of values that are not NULL */
@@ -82,13 +88,14 @@ typedef struct AdviseColumn
 	int			max_bytes;
 	bool		multibyte;
 	bool		trailing_blanks;
-	bool		unfit;			/* a value that no compact type holds */
+	bool		unfit;			/* there is a value that no compact type
+								 * holds */
 	AdviseNative *native;		/* of a column of strings */
-	int64		bytes_now;		/* sums */
-	int64		bytes_before;	/* sums of some rows, as a rewrite stores
-								 * these */
+	int64		bytes_now;		/* sum of the present sizes */
+	int64		bytes_before;	/* sums over some rows, as a rewrite would
+								 * store the values */
 	int64		bytes_after;
-	int64		nafter;			/* number of values in those sums */
+	int64		nafter;			/* number of values in these two sums */
 
 	/* proposal */
 	AdviseKind	kind;
@@ -97,17 +104,19 @@ typedef struct AdviseColumn
 	bool		by_name;		/* converted only if the user names it */
 	FmgrInfo	cast;			/* cast to the type, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
-	bool		only_reordered; /* gains nothing in today's order */
+	bool		only_reordered; /* saves nothing in today's column order */
 	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
-	bool		outdated;		/* changed since it was converted */
+	bool		outdated;		/* no longer has the type it was converted
+								 * to */
 	char	   *reason;
-	char	   *native_type;	/* one of PostgreSQL's own types, or NULL */
+	char	   *native_type;	/* advice to use one of PostgreSQL's own
+								 * types, or NULL */
 	char	   *mentions;		/* functions that name the column, or NULL */
 	List	   *dependents;		/* blockers of every proposal, of char * */
 	List	   *blockers;		/* all blockers of this proposal */
 } AdviseColumn;
 
-/* Pages of a table of the simulated rows. */
+/* Pages that the simulated rows of a table fill. */
 typedef struct AdvisePages
 {
 	int64		pages;
@@ -124,12 +133,13 @@ typedef struct Advice
 	List	   *available;		/* extensions on the server, read once */
 	bool		available_valid;
 
-	/* for revert(); convert() uses only definitions */
+	/* the next fields are for revert(); convert() uses only definitions */
 	bool		reverts;
 	List	   *constraints;	/* clauses that drop constraints to re-create */
-	List	   *prepare;		/* statements before ALTER TABLE and after */
-	List	   *complete;
-	List	   *validate;		/* run last, with the caller's search_path */
+	List	   *prepare;		/* statements to run before ALTER TABLE */
+	List	   *complete;		/* statements to run after ALTER TABLE */
+	List	   *validate;		/* statements to run last, with the caller's
+								 * search_path */
 	List	   *referencing;	/* OIDs of tables that reference this table */
 	List	   *definitions;	/* of Definition *, see compact_convert.h */
 
@@ -140,10 +150,11 @@ typedef struct Advice
 	BlockNumber nblocks;
 	BlockNumber sampled_blocks;
 	int64		sampled_rows;
-	int64		updates;		/* number of updated rows, by statistics */
+	int64		updates;		/* number of updated rows, from statistics */
 	List	   *checks;			/* CHECK constraints, as an implicit AND */
 	bool		checks_valid;
-	bool		has_dropped;	/* dropped columns, or always null on disk */
+	bool		has_dropped;	/* there are dropped columns, which are null
+								 * in a rewritten row */
 
 	int		   *order;			/* best order, as indexes of columns */
 	bool		reordered;		/* the order differs from today's */

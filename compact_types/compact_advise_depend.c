@@ -5,13 +5,14 @@
  *
  * ALTER TABLE rebuilds the indexes, constraints, defaults and statistics
  * objects of a column whose type it changes, and refuses if any other object
- * depends on the column.  This file finds all these objects before anything
- * changes.  Every object that is not known to be rebuilt counts as a blocker.
+ * depends on the column.  This file searches for all objects that depend on
+ * the column before anything changes.  Every object that is not known to be
+ * rebuilt counts as a blocker.
  *
  * Every statement runs with the search_path pg_catalog only.  So names in the
  * statement mean built-in objects, and names in its result are qualified.  A
  * statement reads only system catalogs: planning a query on the table would
- * evaluate expressions that its owner wrote.
+ * evaluate expressions that the table's owner wrote.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -140,10 +141,11 @@ extension_is_available(Advice *advice, const char *name)
 }
 
 /*
- * Find one of our types by its name: in the database, or else among the
- * extensions that can create it.  A type is ours if its input function is in
- * the schema of compact_types, where only superusers create functions.  For a
- * type that is not created yet, the caller fills in the layout.
+ * Find a compact type by its name.  Look for the type in the database, and
+ * then for an available extension that can create the type.  A type of that
+ * name is a compact type if its input function is in the schema of
+ * compact_types, where only superusers create functions.  For a type that does
+ * not exist yet, the caller fills in the length and the alignment.
  */
 bool
 compact_advise_find_type(Advice *advice, const char *name, AdviseType *type)
@@ -268,10 +270,10 @@ compact_advise_find_blockers(Advice *advice)
 	 * Find the objects that depend on a column, except those that ALTER TABLE
 	 * rebuilds.  It rebuilds CHECK, UNIQUE, PRIMARY KEY and NOT NULL
 	 * constraints, indexes (examined by compact_advise_check_indexes()), the
-	 * column's own default, and statistics objects unless they have a target,
-	 * which would be lost.  Sequences are not affected.  convert() handles
-	 * plain views.  For revert(), ALTER TABLE also rebuilds foreign keys if
-	 * one owner has both tables.
+	 * column's own default, and statistics objects without a statistics
+	 * target (a target would be lost).  Sequences are not affected.
+	 * convert() handles plain views.  For revert(), ALTER TABLE also rebuilds
+	 * foreign keys if both tables have the same owner.
 	 */
 	compact_advise_query(
 						 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
@@ -302,7 +304,7 @@ compact_advise_find_blockers(Advice *advice)
 						 relid, relid, advice->reverts ? "true" : "false", relid);
 	add_blockers_of_result(advice);
 
-	/* properties of columns that the rules for each type need */
+	/* find the properties of columns that the proposals depend on */
 	compact_advise_query("SELECT a.attnum,"
 						 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
 						 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
@@ -335,7 +337,7 @@ compact_advise_find_blockers(Advice *advice)
 		}
 	}
 
-	/* properties of an index that would be lost when it is rebuilt */
+	/* find indexes with properties that would be lost in a rebuild */
 	compact_advise_query("SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
 						 " || ' has a statistics target'"
 						 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k"
@@ -352,9 +354,9 @@ compact_advise_find_blockers(Advice *advice)
 
 /*
  * Add the columns that an index uses in its expressions or predicate.  Read
- * these from the catalog.  The relation cache has them with constant
- * expressions evaluated, which calls functions of the table's owner as the
- * caller.
+ * the expressions from the catalog.  The relation cache would evaluate
+ * constant parts of the expressions, and so call functions of the table's
+ * owner with the privileges of the caller.
  */
 static void
 add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
@@ -374,8 +376,8 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
 /*
  * Record the indexes that could not be rebuilt with the proposed types: those
  * with an operator class that is not the default one, those whose access
- * method has no default class for the new type, and those with the column in
- * an expression or predicate.  For revert(), expressions do not matter,
+ * method has no default class for the new type, and those that use the column
+ * in an expression or predicate.  For revert(), expressions do not matter,
  * because types get wider.
  */
 void
@@ -431,9 +433,10 @@ compact_advise_check_indexes(Advice *advice)
 
 /*
  * Return the views that use the columns, directly or through other views, in
- * the order in which they can be created.  attnums is a list for SQL.  If
- * views are nested too deeply, or refer to themselves, set *too_deep if that
- * is not NULL, otherwise raise an error.
+ * the order in which they can be created.  attnums is a list of attribute
+ * numbers in SQL syntax.  If views are nested too deeply, or refer to
+ * themselves, set *too_deep to true.  If too_deep is NULL, raise an error
+ * instead.
  */
 List *
 compact_advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep)
@@ -533,8 +536,8 @@ compact_advise_unrestorable(const Advice *advice, List *views)
 }
 
 /*
- * Record for each column the functions that name the table and the column in
- * their source.  pg_depend does not list these functions.  After a conversion,
+ * Record for each column the functions whose source text names the table and
+ * the column.  pg_depend does not list these functions.  After a conversion,
  * the variables of such a function keep the old types, and RETURN QUERY fails
  * where a column's type differs from the declared one.
  */

@@ -46,7 +46,7 @@ options_from_args(FunctionCallInfo fcinfo, AdviseOptions *options)
 	options->predict = false;
 }
 
-/* Name of the type, for display to the caller */
+/* Return the name of the type, for display to the caller. */
 static char *
 displayed_type(const AdviseType *type)
 {
@@ -73,10 +73,10 @@ text_array(List *strings)
  * compact_types.advise(rel regclass, narrow bool, narrow_keys bool,
  * fixed_varchar bool, sample_pages int4, round_seconds bool) returns setof record
  *
- * Return one row for each column: its type and average size now, the proposed
- * type and the average size then, the reason, and the blockers.  Errors: 42809
- * if the relation is not a plain table, 42501 without the privilege to read
- * all of it.
+ * Return one row for each column: its present type and average size, the
+ * proposed type and the average size with that type, the reason, the risk, and
+ * the blockers.  Errors: 42809 if the relation is not a plain table, 42501 if
+ * the caller may not read all of its rows.
  */
 PG_FUNCTION_INFO_V1(compact_types_advise);
 Datum
@@ -125,8 +125,8 @@ compact_types_advise(PG_FUNCTION_ARGS)
 /*
  * compact_types.advise_table(rel regclass, ...) returns record
  *
- * Return one row for the table as a whole.  The arguments and errors are those
- * of advise().
+ * Return one row for the table as a whole.  The function has the arguments and
+ * errors of advise().
  */
 PG_FUNCTION_INFO_V1(compact_types_advise_table);
 Datum
@@ -173,7 +173,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 		values[5 + i] = Int64GetDatum((int64) count);
 	}
 
-	/* qualify names in the statements where necessary */
+	/* with this search_path, the statements qualify names where necessary */
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
 	compact_ddl_set_deparse_gucs();

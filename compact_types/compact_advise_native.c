@@ -36,7 +36,9 @@
 
 #include "compact_advise.h"
 
-/* name an enum only for at most so many labels, and so many values at least */
+/*
+ * propose an enum for at most this many labels, and at least this many values
+ */
 #define MAX_LABELS			16
 #define MIN_ENUM_VALUES		1000
 /* size of an enum value */
@@ -44,22 +46,26 @@
 /* buffer size; more than the longest string of inet */
 #define INET_STRING			64
 
-/* Return true if the string is a value as the type writes it; set its size. */
+/*
+ * Return true if the type would write its value as this string; set *bytes to
+ * the value's size.
+ */
 typedef bool (*NativeCheck) (const char *str, int len, int *bytes);
 
 typedef struct NativeType
 {
 	const char *name;
 	NativeCheck check;
-	const char *loses;			/* properties that it does not keep */
+	const char *loses;			/* how its values differ from the strings */
 } NativeType;
 
 /* Properties of a column's strings. */
 struct AdviseNative
 {
-	uint32		possible;		/* bits of native_types[], for all strings */
+	uint32		possible;		/* bits: the native_types[] that all strings
+								 * fit */
 	int64		count;			/* number of strings */
-	int64	   *bytes;			/* sum for each type */
+	int64	   *bytes;			/* sum of the sizes for each type */
 	int			nlabels;		/* MAX_LABELS + 1 if there are more */
 	char		labels[MAX_LABELS][NAMEDATALEN];
 };
@@ -167,7 +173,7 @@ is_address(const char *str, int len, bool cidr, int *bytes)
 		if (strchr(written, '/') == NULL)
 			snprintf(written + strlen(written), 8, "/%d", bits);
 	}
-	/* three bytes of header, family and bits */
+	/* three bytes: the header, the family and the number of bits */
 	*bytes = 3 + max_bits / 8;
 
 	return strcmp(string, written) == 0;
@@ -222,11 +228,14 @@ is_timestamp(const char *str, int len, int *bytes)
 		 are_digits(str + seconds_len + 1, len - seconds_len - 1) && str[len - 1] != '0');
 }
 
-/* Number of groups of four digits from one exponent of ten down to another. */
+/*
+ * Return the number of base-10000 digits from one exponent of ten down to
+ * another.
+ */
 static int
 digit_groups(int first, int last)
 {
-	/* rounds toward negative infinity */
+	/* the offset makes the quotients round toward negative infinity */
 	return (first + (1 << 20)) / 4 - (last + (1 << 20)) / 4 + 1;
 }
 
@@ -308,7 +317,7 @@ is_bigint(const char *str, int len, int *bytes)
 	return is_integer_within(str, len, PG_INT64_MIN, PG_INT64_MAX);
 }
 
-/* In order of preference, for strings that fit several types. */
+/* The types that strings can fit, in order of preference. */
 static const NativeType native_types[] = {
 	{"uuid", is_uuid, "it writes lower case and no braces"},
 	{"macaddr", is_macaddr, "it writes lower case and colons"},
@@ -352,7 +361,7 @@ look_at_label(AdviseNative *native, const char *str, int len)
 		native->nlabels++;
 }
 
-/* Examine one of the strings; a char(n) comes without its padding. */
+/* Examine one of the strings; a char(n) must come without its padding. */
 void
 compact_advise_native_look(AdviseNative *native, const char *str, int len)
 {
@@ -411,7 +420,7 @@ append_alter_table(StringInfo buf, const Advice *advice, const AdviseColumn *col
 	appendStringInfo(buf, "ALTER TABLE %s ",
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));
-	/* PostgreSQL does not cast a default */
+	/* PostgreSQL does not cast the default to the new type by itself */
 	if (expression)
 		appendStringInfo(buf, "ALTER %s DROP DEFAULT, ", name);
 	appendStringInfo(buf, "ALTER %s TYPE %s USING %s%s::%s", name, type, name, through, type);
@@ -421,9 +430,9 @@ append_alter_table(StringInfo buf, const Advice *advice, const AdviseColumn *col
 
 /*
  * Return the first of PostgreSQL's own types that takes less space than the
- * strings do now, with the statement that changes the column to it; or NULL.
- * The result is in the memory of the advice.  The search_path must be that of
- * compact_ddl_set_gucs().
+ * strings do now, with the statement that changes the column to this type.
+ * Return NULL if there is no such type.  The result is in the memory of the
+ * advice.  The search_path must be that of compact_ddl_set_gucs().
  */
 char *
 compact_advise_native_type(Advice *advice, const AdviseColumn *column)

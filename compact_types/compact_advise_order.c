@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_order.c
- *	  Search the order of columns with the smallest rows.
+ *	  Search for the order of columns that makes the rows smallest.
  *
- * The sizes of sampled rows decide between two orders.  They also show which
- * proposals shorten no row, because of alignment; these proposals are
- * withdrawn.
+ * The sizes of the sampled rows decide which of two orders is better.  They
+ * also show which proposals shorten no row, because of alignment; these
+ * proposals are withdrawn.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -22,14 +22,17 @@
 #include "compact_advise.h"
 #include "compact_advise_size.h"
 
-/* limits for single moves: values per round, rounds, columns of the table */
+/*
+ * limits of the search that moves single columns: values per round, rounds,
+ * and columns of the table
+ */
 #define STEP_VALUES			20000000
 #define STEP_ROUNDS			10
 #define MAX_STEP_COLUMNS	200
-/* compact_text must save this part of the column */
+/* compact_text must save at least this part of a column's size */
 #define MIN_TEXT_SAVING		0.05
 
-/* Size of a row's header */
+/* Return the size of a row's header. */
 static inline Size
 header_size(const ItemSize *items, int ncolumns, bool has_nulls)
 {
@@ -76,8 +79,8 @@ cost_less(OrderCost a, OrderCost b)
 }
 
 /*
- * Sort key for a starting order of columns; columns with equal keys stay in
- * the table's order.
+ * Return the sort key of a column in one of the starting orders.  Columns with
+ * equal keys stay in the table's order.
  */
 static int
 sort_key(const AdviseColumn *column, int align, bool fixed, double nulls, int method)
@@ -90,15 +93,15 @@ sort_key(const AdviseColumn *column, int align, bool fixed, double nulls, int me
 			return key + (fixed && nulls > 0 ? 16 : 0);
 		case 1:					/* by alignment only */
 			return key;
-		default:				/* variable-length columns before bytes */
+		default:				/* variable length before one byte */
 			return fixed && align == 1 ? 33 : key;
 	}
 }
 
 /*
- * Find the order of columns with the smallest rows.  Take the best of several
- * sorted orders.  With refine, move single columns as long as a move makes the
- * rows smaller.
+ * Find the order of columns that makes the rows smallest.  Take the best of
+ * several sorted orders.  If refine is true, also move single columns as long
+ * as a move makes the rows smaller.
  */
 static void
 find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
@@ -154,7 +157,7 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 		}
 	}
 
-	/* put every column in every place; this is slow, so take only some rows */
+	/* try every column in every place; this is slow, so take only some rows */
 	skip = (int) Min(nrows, (double) n * n * n * nrows / STEP_VALUES + 1);
 	step_cost = order_cost(advice, items, nrows, skip, best);
 	for (int round = 0; refine && better && round < STEP_ROUNDS && n <= MAX_STEP_COLUMNS; round++)
@@ -187,7 +190,7 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 		}
 	}
 
-	/* discard an order that makes no row shorter after alignment */
+	/* discard an order that does not make the aligned rows shorter */
 	cost = order_cost(advice, items, nrows, 1, best);
 	if (cost.aligned >= today.aligned)
 	{
@@ -201,8 +204,9 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 }
 
 /*
- * Withdraw the proposals that save nothing in whole rows.  Search the order of
- * columns, and mark the proposals that gain only in the new order.
+ * Withdraw the proposals that do not make whole rows shorter.  Search for the
+ * best order of columns, and mark the proposals that make rows shorter only in
+ * that order.
  */
 void
 compact_advise_choose(Advice *advice, SizeSample *sample)
@@ -246,14 +250,14 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 		find_order(advice, items, nrows, false);
 		all_today = order_cost(advice, items, nrows, 1, today);
 		all_best = order_cost(advice, items, nrows, 1, advice->order);
-		/* withdraw one at a time: two proposals may save only together */
+		/* withdraw only one: two proposals may save space only together */
 		for (int i = 0; i < n && n <= MAX_STEP_COLUMNS; i++)
 		{
 			AdviseColumn *column = &advice->columns[i];
 			uint64		without;
 			double		saved;
 
-			/* keep fixed-length strings and decimals: these are faster too */
+			/* keep compact_charN and decimals, which are also faster */
 			if (!compact_advise_converts(advice, column) ||
 				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL)
 				continue;

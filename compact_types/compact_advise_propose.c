@@ -45,7 +45,7 @@ block(AdviseColumn *column, const char *what)
 	column->blockers = lappend(column->blockers, pstrdup(what));
 }
 
-/* Propose compact_charN for a blank-padded string of n characters. */
+/* Propose compact_charN for a column of strings of n characters. */
 static void
 propose_char(Advice *advice, AdviseColumn *column, int n, bool constant)
 {
@@ -212,9 +212,9 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			continue;
 
 		/*
-		 * The type is passed by reference.  This costs time.  To save one
-		 * byte is worth the time only for a column in an index of several
-		 * columns.
+		 * A type of three bytes is passed by reference, which costs time.
+		 * Saving one byte is worth the time only for a column in an index of
+		 * several columns.
 		 */
 		if (INTEGER_BY_REFERENCE(type->bytes) &&
 			(!column->in_wide_index || !advice->options.narrow_keys || column->by_value))
@@ -393,7 +393,7 @@ compact_advise_propose(Advice *advice)
 			column->reason = psprintf("%s (the default counts as a value)", column->reason);
 		if (column->mentions && column->kind != ADVISE_KEEP)
 			column->reason = psprintf("%s; look at what names the column: %s", column->reason, column->mentions);
-		/* dependents do not matter for a column that stays as it is */
+		/* dependent objects block nothing if the column stays as it is */
 		if (column->kind != ADVISE_KEEP || column->blockers != NIL)
 			column->blockers = list_concat(column->blockers, column->dependents);
 	}

@@ -4,10 +4,11 @@
  *	  Decide whether a column can outgrow the range of a narrower type.
  *
  * The existing values say nothing about future ones.  It is safe to lose part
- * of the old type's range only where a CHECK constraint excludes those values
- * anyway.  Every other proposal carries the risk that a later value is out of
- * range.  Some columns are never proposed, since their values or their use
- * show that the range will not suffice.
+ * of the old type's range only where a CHECK constraint excludes the lost
+ * values anyway.  Every other proposal carries the risk that a later value is
+ * out of range.  For some columns, no narrower type is ever proposed, because
+ * their values tell too little, or because their name is that of a reference
+ * to a key.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -116,10 +117,10 @@ name_ends_in(const char *name, const char *word)
 }
 
 /*
- * Return why the column looks like a reference to a key, by its name or use,
- * in the memory of the advice; or NULL.  If only this column became narrower,
- * a join could not use the index on the wider key.  The caller must be
- * connected to SPI.
+ * Return a text that says why the column looks, by its name, like a reference
+ * to a key.  Return NULL if it does not.  The text is in the memory of the
+ * advice.  If only this column became narrower, a join could not use the index
+ * on the wider key.  The caller must be connected to SPI.
  */
 static char *
 looks_like_reference(Advice *advice, const AdviseColumn *column)
@@ -137,7 +138,7 @@ looks_like_reference(Advice *advice, const AdviseColumn *column)
 	if (len > 2 && name[len - 2] == 'I' && name[len - 1] == 'd' && islower((unsigned char) name[len - 3]))
 		return psprintf("is named like a reference to a key");
 
-	/* the only column of another table's primary key has this name */
+	/* look for a table whose primary key is one column of this name */
 	compact_advise_query("SELECT pg_catalog.format('has the name of the key of table %%s', i.indrelid::pg_catalog.regclass)"
 						 " FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
 						 "  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"

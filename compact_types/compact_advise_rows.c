@@ -45,7 +45,7 @@
  * Reading rows
  */
 
-/* Number of bytes of a pg_type.typalign */
+/* Return the number of bytes that a pg_type.typalign stands for. */
 int
 compact_advise_align_bytes(char align)
 {
@@ -63,8 +63,8 @@ compact_advise_align_bytes(char align)
 }
 
 /*
- * Call back for every row in at most max_pages pages, or in all pages if
- * max_pages is 0.  Set advice->sampled_blocks to the number of pages.
+ * Call the callback for every row in at most max_pages pages, or in all pages
+ * if max_pages is 0.  Set advice->sampled_blocks to the number of pages.
  */
 void
 compact_advise_scan_rows(Advice *advice, int max_pages, RowCallback callback, void *arg)
@@ -287,7 +287,7 @@ calls_users_functions(Node *node, void *context)
 		return false;
 	if (check_functions_in_node(node, is_users_function, context))
 		return true;
-	/* a domain's CHECK constraints; the comparison function of a type */
+	/* these call CHECK constraints of a domain, or a type's comparison */
 	if (IsA(node, CoerceToDomain) ||
 		(IsA(node, MinMaxExpr) && exprType(node) >= FirstNormalObjectId))
 		return true;
@@ -295,7 +295,7 @@ calls_users_functions(Node *node, void *context)
 	return expression_tree_walker(node, calls_users_functions, context);
 }
 
-/* The same, for other files. */
+/* Do the same as calls_users_functions(), for other files. */
 bool
 compact_advise_calls_users_functions(Node *node)
 {

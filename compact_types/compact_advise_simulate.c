@@ -3,10 +3,10 @@
  * compact_advise_simulate.c
  *	  Simulate the pages of a table with other types and another order of columns.
  *
- * Rows of the exact sizes fill simulated pages as heap_insert() would do.  Long
- * values are compressed and moved out of line as heap_toast_insert_or_update()
- * would do.  Where the size depends on the value, the real casts convert the
- * values.
+ * Rows of the exact sizes fill simulated pages as heap_insert() would do.
+ * Long values are compressed and moved out of line as
+ * heap_toast_insert_or_update() would do.  Where the size of a converted value
+ * depends on the value, the real cast converts it.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -137,7 +137,7 @@ add_to_pages(AdvisePages *pages, Size size, Size save_free_space)
 		pages->free = 0;
 }
 
-/* Size of the value after an attempt to compress it */
+/* Return the size of the value after an attempt to compress it. */
 static int
 compressed_size(const Advice *advice, const RowVersion *row, int i)
 {
@@ -157,9 +157,10 @@ compressed_size(const Advice *advice, const RowVersion *row, int i)
 }
 
 /*
- * Compute the items of a row as heap_toast_insert_or_update() leaves it.
- * items gets the sizes within the row itself.  total, unless NULL, gets the
- * sizes including values moved out of line.  Return the size of the row.
+ * Compute the sizes of a row's values as heap_toast_insert_or_update() would
+ * store them.  Set items to the sizes within the row itself.  Set total,
+ * unless it is NULL, to the sizes that include the values moved out of line.
+ * Return the size of the row.
  */
 static Size
 store_row(const Advice *advice, const RowVersion *row, const int *order,
@@ -275,7 +276,10 @@ compact_advise_sample_row(Advice *advice, TupleTableSlot *slot, void *arg)
 	sample->nrows++;
 }
 
-/* Pass 3: fill the pages of all three simulated tables. */
+/*
+ * Pass 3: fill the pages of three simulated tables: the present table, the
+ * table with the new types, and the same in the best column order.
+ */
 static void
 simulate_row(Advice *advice, TupleTableSlot *slot, void *arg)
 {
@@ -331,8 +335,8 @@ compact_advise_simulate(Advice *advice, int max_pages)
  * Withdraw proposals of compact_text if the simulated table grew.  Values of
  * compact_text can be so short that the rows stay below the size at which
  * TOAST begins to work, whereas today's values are compressed or moved out of
- * line.  First withdraw those that take more space in their rows; if there are
- * none, withdraw all.
+ * line.  First withdraw the proposals whose values take more space within the
+ * rows.  If there are none, withdraw all proposals of compact_text.
  */
 bool
 compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)

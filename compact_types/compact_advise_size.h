@@ -19,7 +19,8 @@
 
 /*
  * Size and alignment of one value in a row, 0 for NULL.  The size of a row, in
- * any order of its columns, is computed from these.
+ * any order of its columns, is computed from the sizes and alignments of its
+ * values.
  */
 typedef uint32 ItemSize;
 
@@ -35,21 +36,21 @@ typedef struct RowVersion
 	ItemSize   *items;
 	Datum	   *values;
 	char	   *storage;		/* attstorage */
-	int		   *compressed;		/* size, 0 if not known yet */
+	int		   *compressed;		/* compressed sizes; 0: not known yet */
 } RowVersion;
 
 typedef struct Simulation
 {
 	RowVersion	now;
 	RowVersion	after;
-	int		   *today;			/* order of columns */
+	int		   *today;			/* today's order of columns */
 	bool		blocked_too;	/* convert blocked columns as well */
 } Simulation;
 
-/* Sizes of the rows that the order is searched with. */
+/* Sizes of the sampled rows, which serve to find the best order of columns. */
 typedef struct SizeSample
 {
-	int64		skip;			/* take every nth row */
+	int64		skip;			/* take one of every skip rows */
 	int64		seen;
 	int			nrows;
 	int			maxrows;

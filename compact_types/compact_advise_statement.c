@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_statement.c
- *	  Statements that carry out the advice on a table.
+ *	  Make the statements that carry out the advice on a table.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -25,7 +25,7 @@
 
 #include "compact_advise.h"
 
-/* The proposed type with its modifier and the column's collation */
+/* Append the proposed type with its modifier and the column's collation. */
 static void
 append_type(StringInfo buf, const AdviseColumn *column)
 {
@@ -39,7 +39,7 @@ append_type(StringInfo buf, const AdviseColumn *column)
 						 generate_collation_name(column->att->attcollation));
 }
 
-/* ALTER COLUMN clause that carries out the proposal */
+/* Return the ALTER COLUMN clause that carries out the proposal. */
 char *
 compact_advise_column_clause(const AdviseColumn *column)
 {
@@ -55,8 +55,8 @@ compact_advise_column_clause(const AdviseColumn *column)
 
 /*
  * Return ALTER COLUMN clauses for the storage settings of a column, which a
- * change of its type resets to the defaults.  Each clause has the separator in
- * front.  A type of fixed length has no such settings.
+ * change of its type resets to the defaults.  The separator precedes each
+ * clause.  A type of fixed length has no such settings.
  */
 char *
 compact_advise_storage_clauses(const AdviseColumn *column, const char *separator)
@@ -82,7 +82,7 @@ compact_advise_storage_clauses(const AdviseColumn *column, const char *separator
 	return buf.data;
 }
 
-/* Statements that create the missing types */
+/* Append the statements that create the missing types. */
 static void
 append_extensions(StringInfo buf, const Advice *advice)
 {
@@ -130,9 +130,9 @@ compact_advise_alter_statement(const Advice *advice)
 }
 
 /*
- * Return CREATE TABLE with the new types in the best order: columns, their
- * defaults and NOT NULL, and the storage parameter that the prediction
- * assumes.
+ * Return a CREATE TABLE statement with the new types and the best column
+ * order.  It has the columns with their defaults and NOT NULL, and the storage
+ * parameters that the prediction assumes.
  */
 char *
 compact_advise_create_statement(const Advice *advice)

@@ -4,13 +4,14 @@
  *	  Examine the uses of columns whose types are to change, in views, CHECK
  *	  constraints and statistics objects.
  *
- * These objects are created again from their text, which then means operators
- * and functions of the new types.  Showing a column, comparing it and counting
- * it is the same as before.  Arithmetic on a narrower integer or a decimal is
- * not: its result is of type int4 or numeric, whatever it was before, and int4
+ * These objects are created again from their text, in which the names of
+ * operators and functions then refer to those for the new types.  An
+ * expression that shows, compares or counts a column has the same result as
+ * before.  Arithmetic on a narrower integer or a decimal may have another
+ * result: its type is int4 or numeric, whatever the type was before, and int4
  * may overflow where int8 did not.  So every other use of such a column counts
- * as a blocker, even where the type happens to be the same.  An explicit cast
- * in the text avoids the blocker.
+ * as a blocker, even where the type of the result happens to stay the same.
+ * An explicit cast in the text avoids the blocker.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -59,7 +60,7 @@ typedef struct ViewWalk
 	Advice	   *advice;
 	List	   *columns;		/* of ViewColumn * */
 	List	   *queries;		/* queries around the node, innermost first */
-	const char *user;			/* description for messages */
+	const char *user;			/* the object, as messages name it */
 } ViewWalk;
 
 static bool walk_expression(Node *node, void *context);
@@ -86,7 +87,7 @@ find_column(List *columns, Oid relid, AttrNumber attnum)
 /*
  * Return the index of the converted column that the Var shows, or -1.  A Var
  * can be an alias of an expression, for example a column of a join with USING
- * or a grouping column.  Then set *expression to this expression, and
+ * or a grouping column.  In this case, set *expression to this expression, and
  * *expression_in to the queries around this expression.
  */
 static int
@@ -178,7 +179,7 @@ output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int
 
 /*
  * Record that the expression computes with the column.  If column is -1, the
- * column is not known; then record this for every column.
+ * column is not known, so record this for every column.
  */
 static void
 computes_with(ViewWalk *walk, int column)
@@ -221,7 +222,7 @@ walk_plain(ViewWalk *walk, Node *node)
 		walk_in(walk, expression, expression_in);
 }
 
-/* Walk an argument of a comparison, below any implicit casts for it. */
+/* Walk an argument of a comparison without the implicit casts around it. */
 static void
 walk_compared(ViewWalk *walk, Node *node)
 {
@@ -297,9 +298,9 @@ operand_query(Query *query, Node *operand)
 }
 
 /*
- * The columns of a recursive query have the types of its first part.  Block
- * the columns that the other part does not merely pass on, because the types
- * of the other part's expressions do not change.
+ * The columns of a recursive query have the types of its non-recursive part.
+ * Block a column unless the recursive part merely passes it on, because the
+ * types of other expressions in the recursive part do not change.
  */
 static void
 walk_recursive(ViewWalk *walk, CommonTableExpr *cte, List *queries)
@@ -398,7 +399,7 @@ walk_expression(Node *node, void *context)
 			walk_plain(walk, (Node *) ((NullTest *) node)->arg);
 			return false;
 		case T_FuncExpr:
-			/* after an explicit cast, the type is that of the cast */
+			/* an explicit cast fixes the type of the result */
 			if (((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CAST)
 				break;
 			walk_plain(walk, linitial(((FuncExpr *) node)->args));
@@ -413,7 +414,7 @@ walk_expression(Node *node, void *context)
 				SubLink    *link = (SubLink *) node;
 				Query	   *query = (Query *) link->subselect;
 
-				/* otherwise the outer expression uses the subquery's result */
+				/* here, the outer expression uses the subquery's result */
 				if (link->subLinkType != EXISTS_SUBLINK &&
 					!(link->subLinkType == ANY_SUBLINK && is_comparison(link->testexpr)))
 				{
@@ -453,7 +454,10 @@ walk_expression(Node *node, void *context)
 	return expression_tree_walker(node, walk_expression, walk);
 }
 
-/* Make a list of ViewColumn * for the chosen columns, or for those with a proposal. */
+/*
+ * Make a list of ViewColumn * for the chosen columns, or, if chosen is NULL,
+ * for those with a proposal.
+ */
 static List *
 converted_columns(const Advice *advice, const bool *chosen)
 {
@@ -476,9 +480,10 @@ converted_columns(const Advice *advice, const bool *chosen)
 }
 
 /*
- * Add a blocker to every column with a proposal that a CHECK constraint or a
- * statistics object computes with.  After the change, the constraint could
- * refuse a row that is valid today, or ANALYZE could fail.
+ * Find the CHECK constraints and statistics objects that compute with columns.
+ * Add a blocker to each such column that has a proposal.  After the change,
+ * the constraint could refuse a row that is valid today, or ANALYZE could
+ * fail.
  */
 void
 compact_advise_look_at_expressions(Advice *advice)
@@ -510,9 +515,10 @@ compact_advise_look_at_expressions(Advice *advice)
 
 /*
  * Add a blocker to every converted column that one of the views computes with.
- * The views must be in the order of their dependencies.  chosen gives the
- * columns; if it is NULL, take those with a proposal.  Return the columns in
- * which the views show such columns, for compact_advise_view_column_converts().
+ * The views must be in the order of their dependencies.  chosen marks the
+ * converted columns; if it is NULL, take the columns with a proposal.  Return
+ * a list of these columns and of the view columns that show them, for
+ * compact_advise_view_column_converts().
  */
 List *
 compact_advise_look_at_views(Advice *advice, List *views, const bool *chosen)
@@ -525,7 +531,7 @@ compact_advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 		Relation	view = try_relation_open(lfirst_oid(lc), AccessShareLock);
 		Query	   *query;
 
-		/* dropped a moment ago, or replaced by another kind of relation */
+		/* the view was just dropped, or replaced by another relation */
 		if (view == NULL)
 			continue;
 		if (view->rd_rel->relkind != RELKIND_VIEW)
@@ -645,15 +651,15 @@ find_foreign_constant(Node *node, void *context)
 }
 
 /*
- * List, as strings, the objects with a constant of a type that another user
- * created.
+ * Return descriptions of the objects that contain a constant of a type that
+ * another user created.
  *
  * The views and the table's expressions are created again from their text,
  * each as its owner.  This evaluates constants anew, even constants that have
- * been stored as values since their creation.  The evaluation calls the
- * present CHECK constraints of a domain in an array, and functions of a range
- * type.  The owner who used the type may not want to run this code of the
- * type's owner.
+ * been stored as values since the object was created.  The evaluation calls
+ * the present CHECK constraints of a domain that is the element type of an
+ * array, and functions of a range type.  The object's owner may not want to
+ * run this code of the type's owner.
  */
 List *
 compact_advise_foreign_constants(const Advice *advice, List *views)

@@ -8,12 +8,12 @@
  * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and reports the change.  The
  * hook uses a type only if the type is a member of the extension that creates
  * it.  So a user's own type of that name is never used in the table of another
- * user.  A type of an extension that another user could drop is not used
- * either.  If in doubt, the hook does not change the statement.
+ * user.  The hook also does not use a type whose extension another user could
+ * drop.  If in doubt, the hook does not change the statement.
  *
  * A column with a foreign key gets a compact type only if the referenced
- * column has the same type, because a join of two types has fewer indexes to
- * choose from.  A foreign key that is added later may have a compact type on
+ * column has the same type, because a join of columns of two types can use
+ * fewer indexes.  A foreign key that is added later may have a compact type on
  * one side and char or varchar on the other.
  *
  * If a column has a compact type, ALTER COLUMN ... TYPE char(n) or varchar(n)
@@ -62,7 +62,10 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* the extensions up to this length are always installed, see the Makefile */
+/*
+ * the extensions compact_charN up to this N are always installed, see the
+ * Makefile
+ */
 #define MAX_INSTALLED_LENGTH	64
 
 /* Properties of the statement whose columns are examined. */
@@ -108,7 +111,8 @@ check_auto(bool *newval, void **extra, GucSource source)
 
 /*
  * Return the OID of the type with that name and length in bytes (-1:
- * variable), if the extension created it and the user may use it.
+ * variable).  Return InvalidOid unless the extension created the type and the
+ * user may use it.
  */
 static Oid
 find_type_of_extension(const char *name, int typlen, Oid extid)
@@ -144,7 +148,7 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
 }
 
 /*
- * Return the type that stands for char(length) or, with varchar,
+ * Return the compact type that replaces char(length) or, if varchar is true,
  * varchar(length).  If the extension of a compact_charN up to
  * MAX_INSTALLED_LENGTH has not been created, add its name to the list of
  * missing extensions.
@@ -183,8 +187,8 @@ find_compact_type(AutoContext *context, bool varchar, int length)
 
 /*
  * If the type is char(n), set *typid and *length, and return true.  Do the
- * same for varchar(n) if the setting asks for it.  Return false for an invalid
- * type, so that the user gets the server's own error message.
+ * same for varchar(n) if compact_types.auto_varchar is on.  Return false for
+ * an invalid type, so that the user gets the server's own error message.
  */
 static bool
 is_character_type(const TypeName *typeName, Oid *typid, int *length)
@@ -400,7 +404,7 @@ referenced_type(const AutoContext *context, const Constraint *constraint, int n)
 	return get_atttype(relid, attnum);
 }
 
-/* Return true if all columns that this column refers to, if any, have the type. */
+/* Return true if every column that this column refers to has the type. */
 static bool
 references_have_type(const AutoContext *context, const ColumnDef *column, Oid typid)
 {
@@ -458,11 +462,10 @@ refers_to_itself(const AutoContext *context, const ColumnDef *column)
 }
 
 /*
- * Return the type name of the compact type for a column of the table that was
- * declared as typeName, or NULL if there is none.  Return NULL also if another
- * user could drop the type together with the column.  The column then keeps
- * the type that the application asked for.  Report the column and its type in
- * a NOTICE.
+ * Return a TypeName of the compact type that replaces the declared type of the
+ * column, or NULL if there is none.  Return NULL also if another user could
+ * drop the type together with the column.  The column then keeps the type that
+ * the application asked for.  Report the column and its type in a NOTICE.
  */
 static TypeName *
 compact_type_name(AutoContext *context, const ColumnDef *column, const char *colname)
@@ -547,8 +550,9 @@ report_missing(const AutoContext *context)
 
 /*
  * Record a foreign key of the table, or the columns of an exclusion
- * constraint.  Such columns keep their type, because a compact type may lack
- * the operators and the index access method of the constraint.
+ * constraint.  The columns of an exclusion constraint keep their type, because
+ * a compact type may lack the operators and the index access method of the
+ * constraint.
  */
 static void
 note_constraint(AutoContext *context, const Constraint *constraint)
@@ -572,7 +576,8 @@ note_constraint(AutoContext *context, const Constraint *constraint)
 /*
  * Record the foreign keys of a table that CREATE SCHEMA creates.  From
  * PostgreSQL 19 on, CREATE SCHEMA adds the foreign keys after it has created
- * all objects.  The CREATE TABLE statements that it runs have no foreign keys.
+ * all objects.  The CREATE TABLE statements that CREATE SCHEMA runs have no
+ * foreign keys.
  */
 static void
 note_keys_of_schema(AutoContext *context)
@@ -606,7 +611,7 @@ note_keys_of_schema(AutoContext *context)
 	}
 }
 
-/* CREATE TABLE */
+/* Choose the types for CREATE TABLE. */
 static void
 choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 {
@@ -630,8 +635,8 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 		return;
 
 	/*
-	 * a column of the partition key that names an operator class keeps its
-	 * type, because the operator class is one of that type
+	 * a column of the partition key keeps its type if the key names an
+	 * operator class for the column, because this class is for that type
 	 */
 	if (stmt->partspec != NULL)
 	{
@@ -720,9 +725,10 @@ column_is_in_foreign_key(Oid relid, AttrNumber attnum)
 }
 
 /*
- * ALTER TABLE ... ALTER COLUMN ... TYPE: a compact_text column stays
- * compact_text.  A compact_charN column gets the compact type of the new
- * length, unless a foreign key needs the same type on its other side.
+ * Choose the type for ALTER TABLE ... ALTER COLUMN ... TYPE.  A compact_text
+ * column stays compact_text.  A compact_charN column gets the compact type of
+ * the new length, unless the column is in a foreign key, which needs the same
+ * type on both sides.
  */
 static void
 choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
@@ -770,7 +776,9 @@ choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
 	column->typeName = typeName;
 }
 
-/* ALTER TABLE ... ADD COLUMN and ALTER COLUMN ... TYPE */
+/*
+ * Choose the types for ALTER TABLE ... ADD COLUMN and ALTER COLUMN ... TYPE.
+ */
 static void
 choose_for_alter(AlterTableStmt *stmt)
 {
@@ -802,7 +810,8 @@ choose_for_alter(AlterTableStmt *stmt)
 
 		/*
 		 * For an existing column, ADD COLUMN is an error or does nothing.  A
-		 * column that exists in a child must be of the same type.
+		 * column that a child table already has must keep the type that it
+		 * has there.
 		 */
 		if (cmd->subtype == AT_AddColumn && IsA(cmd->def, ColumnDef) &&
 			!column_exists(relid, ((ColumnDef *) cmd->def)->colname))
@@ -852,8 +861,8 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 							DestReceiver *dest, QueryCompletion *qc)
 {
 	/*
-	 * scripts of extensions and pg_upgrade really mean the types that they
-	 * name
+	 * do not change a statement of an extension's script or of pg_upgrade,
+	 * which needs exactly the types that it names
 	 */
 	if (!creating_extension && !IsBinaryUpgrade &&
 		(IsA(pstmt->utilityStmt, IndexStmt) ||

@@ -9,8 +9,8 @@
  * has none.  PostgreSQL would reject both statements.  So this file changes
  * the statement's parse tree, and reports the change.  The index gets the
  * compact type's own class, or the collation C in place of a class for
- * patterns, or it is built on the value as text.  All other errors in the
- * statement are left to the server.
+ * patterns, or it is built on the value as text.  The server reports all other
+ * errors in the statement.
  *
  * The collation C has an advantage over a class of the compact type: it stays
  * valid when the column gets another type.
@@ -42,7 +42,7 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* Return which of our string types the type is, or COMPACT_STRING_NONE. */
+/* Return which compact string type the type is, or COMPACT_STRING_NONE. */
 CompactStringKind
 compact_string_kind(Oid typid)
 {
@@ -103,7 +103,9 @@ column_collation_is_c(Oid relid, AttrNumber attnum)
 	return collate_c;
 }
 
-/* Return true if this is a family of core's operator classes for patterns. */
+/*
+ * Return true if this is the family of one of core's pattern operator classes.
+ */
 static bool
 is_pattern_family(Oid opfamily)
 {
@@ -219,7 +221,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 
 /*
  * Change the CREATE INDEX statement where it names or relies on an operator
- * class that the type of a compact column cannot have.
+ * class that does not accept the compact type of a column.
  */
 void
 compact_auto_index(IndexStmt *stmt)

@@ -109,8 +109,9 @@ cc_function_entry(Oid funcid)
 }
 
 /*
- * Set fn_extra.  The type is that of argument argno, or of the result.  A
- * function always passes the same argno.
+ * Look up the function's type, and set fn_extra.  The type is the type of
+ * argument argno, or of the result if argno is RESULT_TYPE.  A function passes
+ * the same argno in every call.
  */
 static const CompactCharInfo *
 cc_make_info(FunctionCallInfo fcinfo, int argno)
@@ -186,8 +187,8 @@ cc_collation_info(FunctionCallInfo fcinfo, int argno, bool *collate_c)
 
 /*
  * Make a value from len bytes of a valid string.  Trailing blanks do not
- * count.  If the value is too long, raise an error, or save it in escontext
- * and return NULL if the caller takes soft errors.
+ * count.  If the value is too long, raise an error.  If the caller takes soft
+ * errors, save the error in escontext and return NULL instead.
  */
 static char *
 cc_make_value(const char *str, int len, const CompactCharInfo *info,
@@ -215,7 +216,7 @@ cc_make_value(const char *str, int len, const CompactCharInfo *info,
 
 /*
  * Return the number of bytes of the blank-padded form of a value that has len
- * bytes.  It is padded to typlen characters, as char(n) is.
+ * bytes.  The padded form has typlen characters, as a char(n) has.
  */
 static int
 cc_padded_length(const char *value, int len, int typlen)
@@ -476,7 +477,10 @@ varlena_compare(FunctionCallInfo fcinfo, bool bpchar1, bool bpchar2)
 	return result;
 }
 
-/* The six operators and the btree support function 1 of one pair of types. */
+/*
+ * Each line defines the functions of the six operators, and btree support
+ * function 1, for one pair of types.
+ */
 COMPARISON_FUNCTIONS(compact_char, cc_equal(fcinfo), cc_compare(fcinfo))
 
 COMPARISON_FUNCTIONS(compact_char_text,
@@ -493,7 +497,7 @@ COMPARISON_FUNCTIONS(bpchar_compact_char,
 					 cc_equal_varlena(fcinfo, 1, true),
 					 cc_compare_varlena(fcinfo, 1, true))
 
-/* for the pairs of text and bpchar, for which core has no operators */
+/* the same for text and bpchar, for which core has no operators */
 COMPARISON_FUNCTIONS(compact_types_text_bpchar,
 					 varlena_compare(fcinfo, false, true) == 0,
 					 varlena_compare(fcinfo, false, true))
@@ -502,8 +506,8 @@ COMPARISON_FUNCTIONS(compact_types_bpchar_text,
 					 varlena_compare(fcinfo, true, false))
 
 /*
- * Aggregates.  Each function takes two values and returns one of them, the
- * first if the collation makes them equal.
+ * Aggregates.  Each function takes two values and returns one of them.  If the
+ * collation makes them equal, it returns the first one.
  */
 
 /* compact_char_larger(compact_charN, compact_charN) returns compact_charN */
@@ -560,8 +564,9 @@ compact_char_hash_extended(PG_FUNCTION_ARGS)
 
 /*
  * compact_char_typanalyze(internal) returns bool: the standard statistics.
- * Collect no statistics for a column with a nondeterministic collation, in
- * which values of the type cannot be compared, so that ANALYZE does not fail.
+ * Values of the type cannot be compared in a nondeterministic collation.  So
+ * collect no statistics for a column with such a collation; otherwise ANALYZE
+ * would fail.
  */
 PG_FUNCTION_INFO_V1(compact_char_typanalyze);
 Datum

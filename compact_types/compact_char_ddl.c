@@ -3,9 +3,9 @@
  * compact_char_ddl.c
  *	  Create the SQL objects of one fixed-length string type.
  *
- * compact_types.create_char(N) makes the type compact_charN in the current
- * schema and its functions, operators, casts and operator classes.  Functions
- * and operator classes go to the schema of compact_types.
+ * compact_types.create_char(N) creates the type compact_charN in the current
+ * schema, with its functions, operators, casts and operator classes.  It
+ * creates functions and operator classes in the schema of compact_types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -55,8 +55,8 @@ create_type(const TypeDdl *ddl, int length)
 
 /*
  * Create the cast to compact_text.  Without this cast, PostgreSQL would
- * convert a value with the output function, which adds blanks.  As the cast is
- * implicit, UNION and CASE of the two types have a common type.
+ * convert a value with the output function, which adds blanks.  Because the
+ * cast is implicit, UNION and CASE find a common type for the two types.
  */
 static void
 create_text_cast(const TypeDdl *ddl)

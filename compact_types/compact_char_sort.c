@@ -5,10 +5,11 @@
  *
  * Under the C collation a comparison is memcmp() of the whole value, and the
  * abbreviated key is the first bytes of the value as a big-endian number.
- * Making the key is so cheap that the sort never gives abbreviated keys up.
+ * Making the key is so cheap that the sort never stops using abbreviated keys.
  * Under any other collation, text's own sort support does the work, and the
- * values are passed to it as text.  It knows in which locales abbreviated keys
- * are correct, and it gives them up when they no longer save time.
+ * values are passed to it as text.  That sort support knows in which locales
+ * abbreviated keys are correct, and it stops using them when they no longer
+ * save time.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -71,8 +72,9 @@ cc_invalidate_sort_functions(Datum arg, int cacheid, uint32 hashvalue)
 /*
  * Find the type that the sort support function serves.  The function's own
  * catalog row does not contain the type, because the only argument is of type
- * internal.  But it is a support function of an operator class.  The pg_amproc
- * row of that class depends on the function, and names the type.
+ * internal.  But the function is a support function of an operator class.  The
+ * pg_amproc row for that support function depends on the function, and
+ * contains the type.
  */
 static Oid
 cc_lookup_sort_function_type(Oid funcid)
@@ -169,8 +171,8 @@ cc_sort_function_type(Oid funcid)
 
 	/*
 	 * The lookup can process an invalidation message, which marks the cache
-	 * as invalid.  Its result is still right for this sort, which uses the
-	 * operator class.  The next call then rebuilds the cache.
+	 * as invalid.  The result of the lookup is still right for this sort,
+	 * which uses the operator class.  The next call rebuilds the cache.
 	 */
 	typid = cc_lookup_sort_function_type(funcid);
 	entry = hash_search(sort_functions, &funcid, HASH_ENTER, NULL);

@@ -4,24 +4,26 @@
  *	  Carry out the advice on a table, in one rewrite.
  *
  * compact_types.convert() locks the table, makes the advice from all rows, and
- * looks for everything that ALTER TABLE cannot carry over.  It refuses before
- * it changes anything.  Then one ALTER TABLE changes all columns.  Views that
- * use the columns are dropped before, and created again afterwards.  All
- * properties of a view except its query are compared with the properties
- * before, so that nothing gets lost silently.  Everything is one transaction:
- * any error leaves the table and the views as they were.
+ * looks for everything that ALTER TABLE cannot carry over.  If it finds
+ * anything, it refuses before it changes anything.  Then one ALTER TABLE
+ * changes all columns.  Views that use the columns are dropped before it, and
+ * created again afterwards.  All properties of the new view except its query
+ * are compared with those of the old view, so that nothing gets lost silently.
+ * Everything is one transaction: any error leaves the table and the views as
+ * they were.
  *
- * Whose code.  The caller may be a superuser, while the table belongs to a
- * user who wants to become one.  Therefore each statement that calls functions
- * of the owner of the table or of a view runs as that owner, see compact_ddl_become().
- * Objects that were looked up by name while such code could run are compared
- * by OID afterwards.
+ * Privileges.  The caller may be a superuser, while the table belongs to a
+ * user who wants to become a superuser.  Therefore each statement that calls
+ * functions of the owner of the table or of a view runs as that owner, see
+ * compact_ddl_become().  Objects that were looked up by name while such code
+ * could run are compared by OID afterwards.
  *
  * Progress.  The USING clause of the first column calls
  * compact_types.convert_row(), which counts rows.  The rows are reported as
- * the progress of a CLUSTER command, because the rewrite continues under that
- * command when it reports which indexes it has rebuilt.  The report cannot
- * begin before the first row, since re-creating an index ends the report.
+ * the progress of a CLUSTER command, because ALTER TABLE itself reports the
+ * indexes that it rebuilds after the rewrite as progress of that command.  The
+ * report cannot begin before the first row, since re-creating an index ends
+ * the report.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -59,13 +61,13 @@
 #include "compact_types_compat.h"
 
 /*
- * Our own slots among the progress parameters.  Neither CLUSTER nor the build
- * of an index writes to them.
+ * The progress parameters that a conversion uses.  Neither CLUSTER nor the
+ * build of an index writes to them.
  */
 #define PROGRESS_CONVERT_ROWS_TOTAL		17
 #define PROGRESS_CONVERT_ROWS_DONE		18
 #define PROGRESS_CONVERT_MARK			19
-#define CONVERT_MARK					0x636f6d70	/* marks us, not CLUSTER */
+#define CONVERT_MARK					0x636f6d70	/* marks a conversion */
 
 /* The conversion whose rows convert_row() counts, if relid is valid. */
 static struct
@@ -100,7 +102,10 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* Mark the columns to convert: the named ones, or all with a proposal. */
+/*
+ * Mark the columns to convert: the named ones, or else all columns that have a
+ * proposal and need not be named.
+ */
 bool *
 compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 {
@@ -177,8 +182,9 @@ compact_convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nc
 }
 
 /*
- * Deselect the columns that are blocked, also by a view that could not be
- * created again.  Return one message for each of them.
+ * Deselect the blocked columns.  A view that could not be created again also
+ * blocks the columns that it uses.  Return one message for each blocked
+ * column.
  */
 static List *
 skip_blocked(const Advice *advice, bool *chosen)
@@ -268,8 +274,8 @@ check_set_role(Oid relid)
 
 /*
  * Check that the caller owns the relation and that it is a table.  Call this
- * function also before taking the lock that excludes everybody, so that a user
- * who is not the owner cannot block others.
+ * function before taking the ACCESS EXCLUSIVE lock, too, so that a user who is
+ * not the owner cannot block others.
  */
 static void
 check_table(Oid relid)
@@ -399,7 +405,7 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 	PG_END_TRY();
 	pgstat_progress_end_command();
 
-	/* the schema is not locked, and may have been renamed */
+	/* the name may have come to mean another table in the meantime */
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		if (chosen[i] && get_atttype(relid, attnums[i]) != advice->columns[i].type.typid)
@@ -507,7 +513,7 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 
 		compact_ddl_set_deparse_gucs();
 		empty_table(relid);
-		/* their foreign keys would not find rows in the empty table */
+		/* their foreign keys would find no rows in the empty table */
 		foreach(lc, advice->referencing)
 			empty_table(lfirst_oid(lc));
 		inner = change_types(advice, chosen, relid, owner, table, saved, true, inner);
@@ -738,8 +744,8 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
  * for each changed column and each re-created view.  Errors: 42501 if the
  * caller does not own the table, 25001 in a transaction of isolation level
  * REPEATABLE READ or SERIALIZABLE, 2BP01 for dependencies that cannot be
- * carried over, 55000 for a column without a proposal; also those of advise()
- * and of ALTER TABLE.
+ * carried over, 55000 for a column without a proposal; also the errors of
+ * advise() and of ALTER TABLE.
  */
 PG_FUNCTION_INFO_V1(compact_types_convert);
 Datum

@@ -22,7 +22,7 @@
 typedef struct ConvertOptions
 {
 	bool		all;			/* columns were not named */
-	bool		skip_blocked;	/* leave out blocked columns */
+	bool		skip_blocked;	/* do not convert blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
 	bool		table_too;		/* results begin with the table's OID */
 } ConvertOptions;
@@ -39,7 +39,7 @@ typedef struct Definition
 	bool		is_constraint;
 } Definition;
 
-/* A view on its way from DROP to CREATE */
+/* A view that is dropped, and then created again */
 typedef struct SavedView
 {
 	Oid			oid;
@@ -50,7 +50,8 @@ typedef struct SavedView
 	bool		temporary;
 	List	   *relations;		/* OIDs of relations that the query uses */
 	List	   *functions;		/* OIDs of users' functions that it calls */
-	char	   *properties;		/* all except the query, to compare */
+	char	   *properties;		/* all properties except the query, to
+								 * compare */
 	int			ncolumns;
 	char	  **types;			/* types of the columns; NULL if converted */
 	char	   *origin;			/* query before its first conversion, or NULL */

@@ -3,9 +3,9 @@
  * compact_convert_view.c
  *	  Drop the views of a converted table, and create them again.
  *
- * All properties of a view except its query are compared with the properties
- * before, so that nothing gets lost silently.  Every statement on a view runs as
- * its owner, see compact_convert.c.
+ * All properties of the new view except its query are compared with those of
+ * the old view, so that nothing gets lost silently.  Every statement on a view
+ * runs as the view's owner, see compact_convert.c.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -110,7 +110,8 @@ view_relations(const Advice *advice, Oid view)
 
 /*
  * Return the OIDs of the functions that the view's query calls, directly or by
- * operators.  Leave out functions in schemas where only superusers create any.
+ * operators.  Leave out functions in pg_catalog and in the schema of
+ * compact_types, where only superusers create functions.
  */
 static List *
 view_functions(const Advice *advice, Oid view)
@@ -205,8 +206,9 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 /*
  * Run the statement on the view as its owner.  Creating a view evaluates
  * constants in its query: a literal of an array of a domain calls functions in
- * the domain's CHECK constraints.  A temporary view could not be created in a
- * restricted operation, but it is the caller's own.
+ * the domain's CHECK constraints.  Do not restrict the operation for a
+ * temporary view, which could not be created then.  Such a view belongs to the
+ * caller.
  */
 void
 compact_convert_execute_as_owner(const SavedView *saved, const char *sql)
@@ -217,7 +219,7 @@ compact_convert_execute_as_owner(const SavedView *saved, const char *sql)
 /*
  * Check that each view's owner still has the privileges to create the view.
  * Every statement on a view runs as its owner, who had the privileges at the
- * time of creation.  Check before anything changes.
+ * time of creation.  Check this before anything changes.
  */
 void
 compact_convert_check_view_owners(List *views)
@@ -264,8 +266,8 @@ compact_convert_check_view_owners(List *views)
 }
 
 /*
- * Create the view again, as its owner.  Name the view in the report of an
- * error in its query.
+ * Create the view again, as its owner.  If its query causes an error, name the
+ * view in the message.
  */
 static void
 create_view(const SavedView *saved)
@@ -307,11 +309,11 @@ create_view(const SavedView *saved)
 
 /*
  * Check that the view refers to the same relations as before, or to the
- * re-created views that replace them.  Meanwhile, code of an owner may have
- * put other relations in their places.  Views of other owners would then read
- * these relations with the privileges of the view's owner.  Also check that
- * the view calls no function that it did not call before: somebody may have
- * created a function with arguments of the new types.
+ * re-created views that replace them.  Code of an owner that ran in the
+ * meantime may have created other relations of the same names.  Views of other
+ * owners would read these relations with the privileges of the views' owners.
+ * Also check that the view calls no function that it did not call before:
+ * somebody may have created a function with arguments of the new types.
  */
 static void
 check_references(const Advice *advice, List *views, const SavedView *saved)

@@ -4,10 +4,10 @@
  *	  Create the SQL objects of types by plain DDL statements.
  *
  * A type with all its operators has some hundred objects, which differ only in
- * names.  So C code makes the statements and runs them, called by the script
- * of an extension.
+ * names.  So C code makes and runs the statements.  The script of an extension
+ * calls this code.
  *
- * The operators must be found whatever the search_path is.  Otherwise a
+ * A query must find the operators with any search_path.  Otherwise a
  * comparison falls back to a cast that no index supports.  So an extension's
  * script puts the operators into pg_catalog.  pg_dump, however, dumps objects
  * of pg_catalog only if they belong to an extension.  So a call outside of an
@@ -158,10 +158,10 @@ compact_ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
 }
 
 /*
- * Keep the schema from being renamed until the transaction ends, by a lock on
- * its row for which ALTER SCHEMA ... RENAME waits.  The owner of the schema
- * need not own the objects in it.  By renaming, this role could make
- * statements on these objects affect other relations of the same name.
+ * Keep the schema from being renamed until the transaction ends: lock its row,
+ * so that ALTER SCHEMA ... RENAME waits.  The owner of the schema need not own
+ * the objects in it.  By renaming the schema, its owner could make statements
+ * on these objects affect other relations of the same names.
  */
 void
 compact_ddl_hold_schema_name(Oid schema)
@@ -277,7 +277,7 @@ compact_ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 											commutator_mark, equal_options);
 }
 
-/* Create only the operators, on existing functions. */
+/* Create only the operators, which call existing functions. */
 void
 compact_ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
 										const char *right, const char *function,
@@ -304,8 +304,9 @@ compact_ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
 }
 
 /*
- * Create operators on core's comparison functions of two of core's types, in
- * the schema of compact_types, under names that no query uses: #=# for =.
+ * Create operators that call core's comparison functions of two of core's
+ * types.  The operators are in the schema of compact_types, and have names
+ * that no query uses: #=# for =.
  *
  * An operator family also needs operators for these pairs.  If it contained
  * core's own operators, these would be members of more families than before.
@@ -573,12 +574,12 @@ untrusted_extension(Oid extid, Oid roleid)
 }
 
 /*
- * Return a sentence that says who could drop the role's columns of the type,
- * or NULL if only roles that the role must trust anyway could drop them.  The
- * extensions are trusted extensions, so users without superuser privileges may
- * own them.  Dropping an extension or its schema drops columns of everybody's
- * tables.  A typid of InvalidOid stands for the objects of compact_types
- * itself.
+ * Return a sentence that says who could drop the role's columns of the type.
+ * Return NULL if only roles that the role must trust anyway could drop them.
+ * The extensions are trusted extensions, so users without superuser privileges
+ * may own them.  Dropping an extension or its schema drops columns of
+ * everybody's tables.  A typid of InvalidOid stands for the objects of
+ * compact_types itself.
  */
 char *
 compact_ddl_who_could_drop(Oid typid, Oid roleid)
@@ -630,7 +631,7 @@ compact_ddl_init(TypeDdl *ddl, Oid funcid)
 	ReleaseSysCache(tuple);
 }
 
-/* Return true if the database has the type: its input function exists. */
+/* Return true if the type exists, that is, if its input function exists. */
 bool
 compact_ddl_type_exists(const TypeDdl *ddl, const char *name)
 {
@@ -709,9 +710,8 @@ compact_ddl_argument_type(const TypeDdl *ddl, const char *function)
 }
 
 /*
- * Let the statements see only built-in names, and suppress notices about shell
- * types and operators that are created on the way.  Return the nest level for
- * AtEOXact_GUC().
+ * Let the statements see only built-in names, and suppress the notices about
+ * shell types and shell operators.  Return the nest level for AtEOXact_GUC().
  */
 int
 compact_ddl_set_gucs(void)
@@ -755,11 +755,11 @@ compact_ddl_set_deparse_gucs(void)
 }
 
 /*
- * Create the type NAME in the current schema.  If the extension of that name
- * is installed and this is not its script, the extension creates the type,
- * otherwise the callback does.  Set *local to true if the type was created
- * outside of an extension.  funcid is the calling SQL function.  Return the
- * type's OID.
+ * Create the type NAME in the current schema.  If the files of the extension
+ * of that name are installed, and no extension's script is calling, CREATE
+ * EXTENSION creates the type.  Otherwise the callback creates it.  Set *local
+ * to true if the type was created outside of an extension.  funcid is the
+ * calling SQL function.  Return the type's OID.
  */
 Oid
 compact_ddl_create_type_by_extension(Oid funcid, const char *name,

@@ -22,8 +22,8 @@ typedef struct TypeDdl
 	char	   *schema;			/* its name */
 	char	   *library;		/* as a string literal; NULL: the server */
 	const char *opschema;		/* schema of operators and aggregates */
-	const char *mark;			/* around the names of operators of the type
-								 * with itself */
+	const char *mark;			/* before and after the names of operators on
+								 * two values of the type */
 	char		name[NAMEDATALEN];	/* name of the type */
 	char	   *type;			/* qualified name of the type */
 	bool		exists;			/* did an earlier version create it? */

@@ -35,7 +35,7 @@
 #include "compact_decimal.h"
 #include "compact_types_compat.h"
 
-/* maximum number of base-10000 digits of a decimal as numeric */
+/* maximum number of base-10000 digits of the numeric that equals a decimal */
 #define DECIMAL_MAX_NDIGITS		10
 
 static const int64 powers_of_ten[] = {
@@ -188,7 +188,7 @@ decimal_out(FunctionCallInfo fcinfo, int width, int scale)
 
 /*
  * decimal_recv(internal) returns the decimal, from numeric's binary format.
- * Errors as decimal_in().
+ * The errors are those of decimal_in().
  */
 static Datum
 decimal_recv(FunctionCallInfo fcinfo, int width, int scale)
@@ -364,7 +364,9 @@ cast_float8(FunctionCallInfo fcinfo, int width, int scale)
 {
 	int64		value = decimal_value(PG_GETARG_DATUM(0), width);
 
-	/* float8 holds both numbers exactly: the quotient is correctly rounded */
+	/*
+	 * float8 holds both numbers exactly, so the quotient is rounded correctly
+	 */
 	if (value >= -(INT64CONST(1) << 53) && value <= INT64CONST(1) << 53)
 		PG_RETURN_FLOAT8((float8) value / (float8) powers_of_ten[scale]);
 
@@ -388,8 +390,9 @@ decimal_json(FunctionCallInfo fcinfo, int width, int scale)
 
 /*
  * Compute the base-10000 digits of the equal numeric, without leading and
- * trailing zeros; hash_numeric() hashes these.  Return their number, and set
- * *weight to the weight of the first one, an exponent of 10000.
+ * trailing zeros; hash_numeric() hashes these digits.  Return the number of
+ * digits, and set *weight to the weight of the first digit, which is an
+ * exponent of 10000.
  */
 static int
 decimal_digits(int64 value, int scale, int16 *digits, int *weight)

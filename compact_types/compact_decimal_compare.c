@@ -21,7 +21,7 @@
 #include "compact_decimal.h"
 #include "compact_types_compat.h"
 
-/* space of DecimalConstant for a numeric, in bytes */
+/* longest numeric that DecimalConstant holds, in bytes */
 #define DECIMAL_CONSTANT_SIZE	32
 
 /* number of constants that are kept; a power of two */
@@ -38,15 +38,16 @@ typedef struct DecimalConstant
 	int			scale;			/* of the decimal */
 	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
 	int			beyond;			/* < 0: below all decimals; > 0: above all */
-	int64		floor;			/* if beyond is 0: greatest integer not above */
+	int64		floor;			/* if beyond is 0: greatest integer that is
+								 * not above the numeric */
 	bool		exact;			/* is the floor the number itself? */
 } DecimalConstant;
 
 /*
- * The constants of all function calls.  New calls get them in turn.  The
- * constants are not allocated in fn_mcxt: an index scan has new FmgrInfos each
- * time it is restarted, in memory that lives as long as the query.  If two
- * calls share one constant, even for different types, they only lose time,
+ * The constants of all function calls.  New calls get these structs in turn.
+ * The constants are not allocated in fn_mcxt: an index scan has new FmgrInfos
+ * each time it is restarted, in memory that lives as long as the query.  If
+ * two calls share one struct, even for different types, they only lose time,
  * because each of them converts its numeric again.
  */
 static DecimalConstant decimal_constants[DECIMAL_CONSTANTS];

@@ -5,8 +5,8 @@
  *
  * compact_types.create_decimal(W, S) creates the type compact_decimalW_S in
  * the current schema, with its functions, operators, aggregates, casts and
- * operator classes.  Functions and operator classes go to the schema of
- * compact_types.
+ * operator classes.  It creates functions and operator classes in the schema
+ * of compact_types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,7 +29,10 @@ typedef struct DecimalArgs
 	int			scale;
 } DecimalArgs;
 
-/* types with casts in both directions; only the cast to numeric is implicit */
+/*
+ * types with casts in both directions; the casts to numeric and from integers
+ * are implicit
+ */
 static const char *const cast_types[] = {
 	"numeric", "int2", "int4", "int8", "float4", "float8"
 };

@@ -27,7 +27,9 @@
 /* a larger decimal exponent makes every number zero or out of range */
 #define MAX_EXPONENT			100000
 
-/* Write a number of 10^-scale units. */
+/*
+ * Write an integer that counts units of 10^-scale, as text, and return result.
+ */
 char *
 compact_decimal_to_string(int64 value, int scale, char *result)
 {
@@ -61,7 +63,7 @@ compact_decimal_to_string(int64 value, int scale, char *result)
 
 /*
  * Return which special value of numeric the string is, ignoring white space
- * around it, or DECIMAL_SYNTAX.
+ * around it.  Return DECIMAL_SYNTAX if it is none of these.
  */
 DecimalResult
 compact_decimal_parse_special(const char *str)
@@ -94,11 +96,11 @@ compact_decimal_parse_special(const char *str)
 }
 
 /*
- * Read a number with or without exponent as an integer of 10^-scale units.
- * With round_down, give the greatest integer that is not above the number,
- * otherwise round half away from zero.  Set *exact, unless NULL, to true if
- * the result equals the number.  In case of DECIMAL_RANGE, *value has the
- * number's sign.
+ * Read a number with or without exponent as an integer of 10^-scale units.  If
+ * round_down is true, set *value to the greatest integer that is not above the
+ * number, otherwise round half away from zero.  Set *exact, unless NULL, to
+ * true if the result equals the number.  In case of DECIMAL_RANGE, *value has
+ * the number's sign.
  */
 DecimalResult
 compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value, bool *exact)

@@ -3,12 +3,13 @@
  * compact_guard.c
  *	  Prevent DROP EXTENSION ... CASCADE from dropping columns with their values.
  *
- * A column depends on its type.  While there are columns of the extension's
- * types, DROP EXTENSION gives an error, whose hint names CASCADE; CASCADE
- * drops all these columns.  Before the statement, an event trigger looks for
- * these columns.  It checks whether a statement with CASCADE drops one of the
- * types, or an object that the type depends on: its extension, the extension
- * compact_types, and the schemas that contain them.
+ * A column depends on its type.  While tables have columns of the extension's
+ * types, DROP EXTENSION raises an error.  The hint of this error proposes
+ * CASCADE, which would drop all these columns.  So an event trigger looks for
+ * these columns before the statement runs.  The trigger examines statements
+ * with CASCADE that drop one of the types, or an object that the type depends
+ * on: the type's extension, the extension compact_types, or a schema that
+ * contains one of these objects.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -53,8 +54,8 @@ add_target(StringInfo targets, Oid classid, Oid objectid)
 }
 
 /*
- * Find the targets of a statement with CASCADE: objects, the schemas among
- * them, and roles whose objects are dropped.
+ * Find the objects that a statement with CASCADE drops, the schemas among
+ * these objects, and the roles whose objects the statement drops.
  */
 static void
 find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo roles)
@@ -102,7 +103,7 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
  * compact_types.guard_drop() returns event_trigger
  *
  * Raise an error if the statement would drop columns of tables because it
- * drops their types.  Tables that it drops as a whole do not count.
+ * drops their types.  Ignore tables that the statement drops as a whole.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_drop);
 Datum
@@ -140,10 +141,10 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 		appendStringInfoString(&targets, "(0, 0)");
 
 	/*
-	 * Follow the dependencies of each type upward, to the objects that it
-	 * cannot exist without.  From the types that are dropped, follow them
-	 * downward to columns: through arrays, domains, ranges and composite
-	 * types.
+	 * For each type, follow the dependencies to the objects that the type
+	 * cannot exist without.  From the types that the statement drops, follow
+	 * the dependencies in the other direction, to columns: through arrays,
+	 * domains, ranges and composite types.
 	 */
 	compact_advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("
 						 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"

@@ -1,49 +1,53 @@
 /*-------------------------------------------------------------------------
  *
  * compact_literal.c
- *	  Literals, parameters without a type, and columns of one type in
- *	  comparisons of the narrow scalar types.
+ *	  Comparisons of the narrow scalar types with literals, with parameters
+ *	  without a type, and with values of the same type.
  *
- * If a narrow type T had an operator T = T, the parser would give a literal on
- * the other side the type T.  The literal would be rounded or refused, and the
- * comparison would give a wrong result.  So the operators of a type with
- * itself have names that no query uses, for example #=# instead of =.  The
- * operator classes contain these operators.  In queries, operators with other
- * types, the stand-ins, take their place:
+ * If a narrow type T had an operator T = T, the parser would give a literal
+ * that is compared with a T the type T.  The literal would be rounded or
+ * refused, and the comparison would give a wrong result.  So the operators of
+ * a type with itself have names that no query uses, for example #=# instead of
+ * =.  The operator classes contain these operators.  In queries, operators
+ * with other types take the place of these operators.  This file calls these
+ * other types stand-ins:
  *
  * - integer_literal, numeric_literal, timestamp_literal, timestamptz_literal:
  *	 types of the string category, which the parser prefers for an operand
- *	 without a type.  Their values are stored, read and written as those of
- *	 int8, numeric and so on.
+ *	 without a type.  Their values have the same storage, input and output as
+ *	 values of int8, numeric and so on.
  * - integer_operand, numeric_operand, timestamp_operand: preferred types of
- *	 the category of T, with implicit casts from T.  They are the right side
- *	 of T = T.  Without them, the parser could not choose between T = int8 and
- *	 int8 = T.
+ *	 the category of T, with implicit casts from T.  The right side of T = T is
+ *	 converted to one of them.  Without them, the parser could not choose
+ *	 between T = int8 and int8 = T.
  *
- * A decimal type has no operators with numeric either that are named =, < and
- * so on.  In a comparison with a decimal, numeric and the integers are
- * converted to numeric_operand on the right side, and to numeric_left on the
- * left side.  These core types have implicit casts to both.  An operator
+ * No operators named =, < and so on compare a decimal type with numeric.  A
+ * numeric or an integer that is compared with a decimal is converted: to
+ * numeric_operand on the right side, to numeric_left on the left side.
+ * numeric and the integer types have implicit casts to both.  An operator
  * numeric = d, for a decimal d, would not work: coalesce(d, 0) needs an
- * implicit cast of an integer to the type of d.  With this cast and with
- * numeric = d, the comparison numeric = int4 would be ambiguous.
- * numeric_left = d never takes precedence over core's numeric = numeric.
+ * implicit cast from integer to the type of d.  If both this cast and the
+ * operator numeric = d existed, the comparison numeric = int4 would be
+ * ambiguous.  numeric_left = d never takes precedence over core's numeric =
+ * numeric.
  *
  * The planner removes the stand-ins: it calls the support function in this
  * file for each function of an operator with a stand-in.  The support function
- * replaces the operator by one of the narrow type with itself, or by one with
- * the wide type (int8, numeric, timestamp or timestamptz).  Indexes, joins,
- * partitions and statistics work with these operators.  The planner does not
- * call the support function for ANY, row comparisons and IS DISTINCT FROM.
- * For these, the operators with stand-ins are members of the operator
- * families.  The arithmetic operators of the integers use stand-ins in the
- * same way: stock - '300' is an int4.
+ * replaces the operator by the operator of the narrow type with itself, or by
+ * the operator with the wide type (int8, numeric, timestamp or timestamptz).
+ * Indexes, joins, partitions and statistics work with these two operators.
+ * The planner does not call the support function for ANY, row comparisons and
+ * IS DISTINCT FROM.  For these expressions, the operators with stand-ins are
+ * members of the operator families.  The arithmetic operators of the narrow
+ * integers use stand-ins in the same way.  For example, if stock is a narrow
+ * integer, stock - '300' is an int4.
  *
  * seconds4tz has no operand type.  timestamptz itself is the preferred type of
  * its category, so the parser takes the operator seconds4tz = timestamptz for
  * a comparison of seconds4tz with itself.  The parser could not choose between
- * this operator and an operator timestamptz = seconds4tz, so there is none of
- * that name.  This comparison uses core's operator, after a cast.
+ * this operator and an operator timestamptz = seconds4tz, so the latter
+ * operator is named #=#.  If a query compares timestamptz = seconds4tz, it
+ * uses core's operator timestamptz = timestamptz, after a cast.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -141,8 +145,8 @@ operator_name(const char *function, bool *comparison)
 }
 
 /*
- * Return the wide type for which a type in the schema of compact_types stands
- * in, or the type itself.
+ * If the type is a stand-in, return the wide type for which it stands in.
+ * Otherwise return the type itself.  namespace is the schema of compact_types.
  */
 static Oid
 wide_type(Oid typid, Oid namespace)
@@ -182,8 +186,8 @@ find_operator(const char *name, Oid left, Oid right, Oid namespace)
 	Oid			opno = InvalidOid;
 
 	/*
-	 * look up by the OID of the schema, because the user may lack privileges
-	 * on the schema
+	 * look up the operator by the OID of the schema, because the user may
+	 * lack privileges on the schema
 	 */
 	for (int i = 0; i < (int) lengthof(namespaces) && !OidIsValid(opno); i++)
 		opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
@@ -194,7 +198,9 @@ find_operator(const char *name, Oid left, Oid right, Oid namespace)
 	return opno;
 }
 
-/* Return the argument of an implicit cast to the type, or NULL. */
+/*
+ * If the node is an implicit cast to the type, return its argument, else NULL.
+ */
 static Node *
 uncast(Node *node, Oid typid)
 {
@@ -215,7 +221,8 @@ uncast(Node *node, Oid typid)
 
 /*
  * Return an expression of the wide type with the same value.  typid is the
- * wide type, or a stand-in that is stored like the wide type.
+ * type of node: the wide type, or a stand-in that is stored like the wide
+ * type.
  */
 static Node *
 make_wide(Node *node, Oid typid, Oid wide)
@@ -246,8 +253,8 @@ make_wide(Node *node, Oid typid, Oid wide)
 
 /*
  * Replace the call of an operator's function by an operator that indexes and
- * joins know: the one with the wide type, or the one of the narrow type with
- * itself.  Return NULL if there is no such operator.
+ * joins know: the operator with the wide type, or the operator of the narrow
+ * type with itself.  Return NULL if there is no such operator.
  */
 static Node *
 simplify_operator(FuncExpr *call)
@@ -332,11 +339,10 @@ compact_types_comparison_support(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return true if the parser gives literals the common type of several
- * expressions of a set operation or of VALUES.  No operator or other
- * expression is around such a literal.  The parser uses the same expression
- * kind when it assigns defaults and arguments of EXECUTE; return false for
- * these.
+ * Return true if the parser is giving the literals in a set operation or in
+ * VALUES their common type.  Such a literal is not part of an operator or
+ * another expression.  The parser uses the same expression kind when it
+ * assigns defaults and arguments of EXECUTE; return false in these cases.
  */
 static bool
 has_common_type(const ParseState *pstate)
@@ -364,12 +370,12 @@ has_common_type(const ParseState *pstate)
 
 /*
  * Return the use of the value for which an input function is called: a literal
- * of a query that is not assigned, an argument of EXECUTE that is compared, or
- * any other value, which is stored.
+ * that the query does not assign to a column, an argument of EXECUTE that the
+ * statement compares, or any other value, which is stored.
  *
- * Rounding a literal or such an argument may give a wrong result, since the
- * parser gives literals in IN lists and CASE the narrow type, without an
- * operator of a stand-in.  The parser calls input functions only in
+ * Rounding such a literal or such an argument may give a wrong result: the
+ * parser gives literals in IN lists and CASE the narrow type, and uses no
+ * operator with a stand-in.  The parser calls input functions only in
  * coerce_type(), which sets an error callback whose argument leads to the
  * ParseState.  Nothing else calls an input function while this callback is the
  * innermost one.  A value that is stored is rounded, as numeric(p,s) and
@@ -423,8 +429,8 @@ literal_use(void)
 /*
  * Return the use of the value for which an input function is called.  Call
  * this function only for a value that the narrow type does not hold exactly,
- * because the answer can take long.  fcinfo is the call, or NULL if it is not
- * known.
+ * because the answer can take long.  fcinfo is the call of the input function,
+ * or NULL if the call is not known.
  */
 ValueUse
 compact_value_use(FunctionCallInfo fcinfo)
@@ -440,7 +446,7 @@ compact_value_use(FunctionCallInfo fcinfo)
 }
 
 /*
- * Raise the error of a value that a narrow type does not hold exactly.  Do
+ * Raise an error for a value that a narrow type does not hold exactly.  Do
  * nothing if the value is only stored.
  */
 void
@@ -465,8 +471,8 @@ compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
 }
 
 /*
- * Give the hint of an error about the range of a narrow type, for ereport().
- * wide is a type that holds the value.
+ * Add the hint to an error about the range of a narrow type.  Call this
+ * function as an argument of ereport().  wide is a type that holds the value.
  */
 int
 compact_range_hint(const char *wide)

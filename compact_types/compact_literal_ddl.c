@@ -113,7 +113,7 @@ create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const cha
 	}
 }
 
-/* Create the types, in the schema of compact_types. */
+/* Create all stand-ins, in the schema of compact_types. */
 void
 compact_ddl_create_stand_ins(const TypeDdl *ddl)
 {
@@ -141,9 +141,9 @@ compact_ddl_create_stand_ins(const TypeDdl *ddl)
  * Create the operators that compare the type with its stand-ins, the cast to
  * the operand type, and the cast that stores a literal.  The operators use the
  * C functions that compare the type with its wide type.  symbol is the prefix
- * of the functions with the wide type on the right side, reverse_symbol the
- * prefix of those with the wide type on the left side.  Add the operators to
- * the lists of the families' members.
+ * of the functions with the wide type on the right side, and reverse_symbol is
+ * the prefix of the functions with the wide type on the left side.  Add the
+ * operators to the lists of the operator families' members.
  */
 void
 compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
@@ -179,8 +179,8 @@ compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin 
 		char	   *function = psprintf("%s_%s_operand", name, twin->kind);
 
 		/*
-		 * an operator operand = T, as a commutator of that name, would make T
-		 * = T ambiguous again
+		 * create no commutator of the same name: an operator operand = T
+		 * would make T = T ambiguous again
 		 */
 		compact_ddl_create_comparison_as(ddl, type, operand, function, symbol, "", NULL,
 										 supported, "");
@@ -205,7 +205,7 @@ compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin 
 
 /*
  * Add the operators that compare each stand-in with itself to the lists of the
- * families' members.
+ * operator families' members.
  */
 void
 compact_ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,

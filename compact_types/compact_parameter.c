@@ -6,15 +6,17 @@
  * If such a parameter is an operand of an operator, the parser gives the
  * parameter a type that holds every value, see compact_literal.c.  Without an
  * operator, as in d IN ($1, $2) and in coalesce(d, $1), the parser gives the
- * parameter the narrow type, and Bind calls the input function.  The input
- * function must round a value that is only stored, as numeric(p,s) rounds it,
- * and no other value.  So for a value that the type does not hold exactly, the
- * input function examines the text of the statement: is the parameter only
- * assigned to a column of its type, or cast to that type?  This cannot be
- * recorded when the statement is parsed, because the library may not be loaded
- * before Bind.
+ * parameter the narrow type, and Bind (the protocol message with the values)
+ * calls the input function of the type.  The input function must round a value
+ * that is only stored, as numeric(p,s) rounds it.  It must not round any other
+ * value.  So for a value that the type does not hold exactly, the input
+ * function examines the text of the statement: is the parameter only assigned
+ * to a column of its type, or cast to that type?  The uses of the parameters
+ * cannot be recorded when the statement is parsed, because the library may not
+ * be loaded before Bind.
  *
- * EXECUTE assigns its arguments to parameters, and is treated in the same way.
+ * EXECUTE assigns its arguments to parameters.  Its arguments are treated in
+ * the same way.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,7 +48,7 @@ typedef struct ParameterUse
 {
 	Oid			narrow;			/* type that they got; 0: not known */
 	Bitmapset  *stored;			/* locations of ParamRefs that are only stored */
-	Bitmapset  *compared;		/* numbers of those used elsewhere */
+	Bitmapset  *compared;		/* numbers of parameters used otherwise */
 } ParameterUse;
 
 /* Kind of a column that a value is assigned to. */
@@ -73,8 +75,8 @@ static const char *last_query = NULL;
 static List *last_statements = NIL;
 
 /*
- * Its compared parameters; find them again in each Bind, because they can
- * change with the catalog
+ * The compared parameters of that statement.  Each Bind finds them again,
+ * because they can change with the catalog.
  */
 static TimestampTz last_bind = 0;
 static Oid	last_narrow = InvalidOid;
@@ -90,7 +92,7 @@ static ErrorContextCallback *execute_error_context = NULL;
 
 static bool parameter_walker(Node *node, ParameterUse *use);
 
-/* Return the type without domains and arrays around it. */
+/* Return the type under any domains and arrays. */
 static Oid
 plain_type(Oid typid)
 {
@@ -103,10 +105,11 @@ plain_type(Oid typid)
 }
 
 /*
- * Return true if the explicit cast reads a value of the narrow type.  A cast
- * to another base type gets a value that was rounded already.  There is no
- * cast from the narrow type to a composite type or a range; such a parameter
- * is of that type itself.
+ * Return true if the explicit cast is to the narrow type, and so asks for the
+ * rounding.  A cast to another base type gets a value that was already
+ * rounded.  There is no cast from the narrow type to a composite type or a
+ * range.  So a parameter with such a cast has the composite type or the range
+ * type itself.
  */
 static bool
 is_cast_to(const TypeCast *cast, Oid narrow)
@@ -157,9 +160,9 @@ column_kind(Oid relid, AttrNumber attnum, const ParameterUse *use)
 }
 
 /*
- * Return the kinds of the columns that INSERT names, or of all columns.  The
- * list can be shorter than the list of values; the columns of the other values
- * are not known then.
+ * Return the kinds of the columns that INSERT names, or of all columns if it
+ * names none.  The returned list can be shorter than the list of values.  Then
+ * the columns of the remaining values are not known.
  */
 static List *
 inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
@@ -185,11 +188,11 @@ inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
 
 /*
  * Record the parameters that become the value of an expression that is
- * assigned to the column.  It does not matter if rounding comes before or
- * after the expression: the greater of two numbers, rounded, is the greater of
- * the rounded numbers.  A parameter that is the value itself gets the type of
- * the column.  A parameter inside an expression gets the type of the other
- * values in the expression.
+ * assigned to the column.  It does not matter whether the arguments or the
+ * result of such an expression are rounded: the greater of two numbers,
+ * rounded, is the greater of the rounded numbers.  A parameter that is the
+ * value itself gets the type of the column.  A parameter inside an expression
+ * gets the type of the other values in the expression.
  */
 static void
 note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
@@ -450,8 +453,8 @@ compact_bound_parameter(void)
 }
 
 /*
- * Return true if Bind reads a value for a parameter that its statement uses
- * for more than storing it.  narrow is the parameter's type.  If it is
+ * Return true if Bind reads a value for a parameter that the statement uses
+ * for more than storing it.  narrow is the parameter's type.  If narrow is
  * InvalidOid, the types of target columns are not examined.
  */
 bool
@@ -549,10 +552,10 @@ compact_execute_end(const ExecuteNote *outer)
 }
 
 /*
- * Return the EXECUTE whose arguments are evaluated, or NULL.  Return NULL in a
- * function that the arguments call; there, the error context is another one.
- * Return NULL also in the plan of the prepared statement; there, the active
- * portal is another one.
+ * Return the EXECUTE whose arguments are being evaluated, or NULL.  Return
+ * NULL if the caller runs in a function that the arguments call, where the
+ * error context is another one.  Return NULL also if the caller runs in the
+ * plan of the prepared statement, where the active portal is another one.
  */
 static ExecuteStmt *
 running_execute(void)
@@ -596,9 +599,9 @@ argument_number(const ExecuteStmt *execute, int location)
 
 /*
  * Return true if the literal at the location is an argument of EXECUTE for a
- * parameter that the prepared statement uses for more than storing it.  The
- * ParseState must be one that analyzes expressions of a statement without a
- * query.
+ * parameter that the prepared statement uses for more than storing it.  pstate
+ * must be the ParseState that analyzes the expressions of a statement without
+ * a query.
  */
 bool
 compact_execute_argument_is_compared(ParseState *pstate, int location)
@@ -659,7 +662,10 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 	location = exprLocation(linitial(call->args));
 	paramno = argument_number(execute, location);
 
-	/* an explicit cast to the type rounds, a cast to another type does not */
+	/*
+	 * an explicit cast to the narrow type asks for the rounding; a cast to
+	 * another type does not
+	 */
 	if (paramno != 0)
 	{
 		Node	   *argument = list_nth(execute->params, paramno - 1);
@@ -671,11 +677,11 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 
 	/*
 	 * The value is part of an expression.  It may belong to any parameter of
-	 * the type whose argument is not a literal or an explicit cast to the
-	 * type.  The planner keeps the locations of literals only.  If the
-	 * planner itself evaluates the cast, it is no longer known that the cast
-	 * is implicit.  Functions that EXECUTE calls for its arguments have an
-	 * error callback.
+	 * the narrow type whose argument is neither a literal nor an explicit
+	 * cast to the narrow type.  The planner keeps the locations of literals
+	 * only.  If the planner itself evaluates the cast, it is no longer known
+	 * that the cast is implicit.  In a function that EXECUTE calls for its
+	 * arguments, an error callback is set.
 	 */
 	if ((execute != current_execute && error_context_stack != NULL) ||
 		(location >= 0 && call->funcformat != COERCE_IMPLICIT_CAST))

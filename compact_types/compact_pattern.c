@@ -4,16 +4,16 @@
  *	  LIKE, regular expressions and ^@ for the string types.
  *
  * The operators compare as text's operators do: they convert the value and
- * call core's function.  Core also derives the conditions on an index and the
- * statistics of a pattern.  Its support functions know only text.  So this
- * file asks them about a text in place of the value, with text's btree family
- * in place of the index's family.  Each condition that they return is then
- * translated into the same condition on our type, by the btree strategy of its
- * operator.
+ * call core's function.  Core also derives index conditions and a selectivity
+ * estimate from a pattern.  Core's support functions know only text.  So this
+ * file calls them with a text in place of the value, and with text's btree
+ * family in place of the index's family.  It then translates each condition
+ * that they return into the same condition on our type: the operator of our
+ * type has the same btree strategy as core's operator.
  *
  * An index for patterns has the collation C.  Such an index serves "=" as
- * well, since in every collation that our types accept only identical strings
- * are equal.
+ * well, because only identical strings are equal in every collation that our
+ * types accept.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -48,7 +48,10 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* A kind of pattern: core's function of text, and its support function. */
+/*
+ * A kind of pattern: core's function of text, and the support function of that
+ * function.
+ */
 typedef struct PatternKind
 {
 	const char *operator_name;
@@ -83,7 +86,10 @@ static const PatternKind pattern_starts_with = {"^@", F_STARTS_WITH, text_starts
 		return result; \
 	}
 
-/* All functions of one type.  value_text makes a new text from argument 0. */
+/*
+ * Define these functions for one type.  value_text makes a text from argument
+ * 0.
+ */
 #define PATTERN_FUNCTIONS(prefix, value_text) \
 	PATTERN_FUNCTION(prefix##_like, textlike, value_text) \
 	PATTERN_FUNCTION(prefix##_nlike, textnlike, value_text) \
@@ -135,7 +141,10 @@ condition_strategy(OpExpr *condition)
 	return get_op_opfamily_strategy(condition->opno, TEXT_BTREE_FAM_OID);
 }
 
-/* Return the type's operator with text of that btree strategy, or InvalidOid. */
+/*
+ * Return the type's operator with text that has the btree strategy, or
+ * InvalidOid.
+ */
 static Oid
 operator_of_type(Oid typid, int strategy)
 {
@@ -148,8 +157,8 @@ operator_of_type(Oid typid, int strategy)
 }
 
 /*
- * SupportRequestIndexCondition: return the list of index conditions, or NULL
- * if the pattern has no fixed prefix or the index cannot serve it.
+ * Answer SupportRequestIndexCondition: return the list of index conditions, or
+ * NULL if the pattern has no fixed prefix or the index cannot serve it.
  */
 static Node *
 pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *kind)
@@ -192,9 +201,10 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 		Oid			opno = operator_of_type(exprType(value), condition_strategy(condition));
 
 		/*
-		 * Stop at a condition whose operator the index does not have, as core
-		 * does.  The first condition alone is valid too, but selects more
-		 * rows.  The second condition, if there is one, is an upper bound.
+		 * Stop at a condition whose operator is not in the index's operator
+		 * family, as core does.  The first condition alone is valid too, but
+		 * selects more rows.  The second condition, if there is one, is an
+		 * upper bound.
 		 */
 		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily))
 			break;
@@ -226,10 +236,10 @@ condition_constant(List *conditions, int strategy)
 
 /*
  * Find an upper bound of the strings that begin with prefix, in a collation
- * that may not be C.  Return NULL if none is found.  upper is a bound under C.
- * In another collation it can sort below the prefix: ':', which follows '9'
- * under C, precedes it in most languages.  The successor of a shorter prefix
- * is a looser bound, but is valid more often.
+ * that may not be C.  Return NULL if none is found.  upper is an upper bound
+ * under C.  In another collation, upper can sort below the prefix: ':' follows
+ * '9' under C, but precedes '9' in most languages.  Then try the upper bound
+ * of a shorter prefix, which is less strict, but is valid more often.
  */
 static Const *
 upper_bound(Const *prefix, Const *upper, Oid collation)
@@ -337,12 +347,12 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
 }
 
 /*
- * Estimate the fraction of strings that match the rest of the pattern, among
- * those that have its fixed prefix, if there is one.  For a text without
- * statistics, core's estimate is the product of that fraction and a constant
- * for the prefix.  So ask core about such a text: the result of a function of
- * the variable, on which no index or statistics object can exist.  The
- * function is never called.
+ * Among the strings that have the pattern's fixed prefix, if there is one,
+ * estimate the fraction that matches the rest of the pattern.  For a text
+ * expression without statistics, core's estimate is the product of that
+ * fraction and a constant for the prefix.  So ask core about such an
+ * expression: a function call on the variable for which no index or statistics
+ * object can exist.  The function is never called.
  */
 static double
 rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
@@ -458,8 +468,8 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 }
 
 /*
- * SupportRequestSelectivity: the query calls the operator's function by its
- * name.
+ * Answer SupportRequestSelectivity for a query that calls the operator's
+ * function by its name.
  */
 static Node *
 pattern_function_selectivity(SupportRequestSelectivity *req, const PatternKind *kind)
@@ -555,9 +565,9 @@ PATTERN_ESTIMATOR(compact_types_icregexnesel, icregexeq, true)
 PATTERN_ESTIMATOR(compact_types_prefixsel, starts_with, false)
 
 /*
- * SupportRequestIndexCondition of "=": the operator class of the index has the
- * operator, but the index has another collation.  Return the same condition in
- * the collation of the index.
+ * Answer SupportRequestIndexCondition for "=".  The operator class of the
+ * index contains the operator, but the index has another collation.  Return
+ * the same condition in the collation of the index.
  */
 static Node *
 equal_index_condition(SupportRequestIndexCondition *req)

@@ -3,11 +3,11 @@
  * compact_pattern_ddl.c
  *	  Create the pattern-matching operators of a string type.
  *
- * The left operand is of the type, the right one is text.  No other type has
- * an implicit cast to our types.  So these operators are candidates only if
- * the left operand is a value of the type.  The parser still gives a literal
- * on the left side the type text, because text is the preferred type of the
- * category.
+ * The left operand has the string type, the right operand has the type text.
+ * No other type has an implicit cast to our types.  So these operators are
+ * candidates only if the left operand is a value of the string type.  The
+ * parser still gives a literal on the left side the type text, because text is
+ * the preferred type of the category.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -42,10 +42,11 @@ static const PatternOperator pattern_operators[] = {
 };
 
 /*
- * Create the operators of the string type, whose C functions' names begin with
- * symbol.  Core's join estimators do not examine the types of the operands, so
- * the operators use them.  Core's restriction estimators do, so the operators
- * have estimators of compact_types.
+ * Create the operators of the string type.  The names of its C functions begin
+ * with symbol.  Core's join estimators do not examine the types of the
+ * operands, so the operators use core's join estimators.  Core's restriction
+ * estimators examine these types, so the operators use restriction estimators
+ * of compact_types.
  */
 void
 compact_ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)

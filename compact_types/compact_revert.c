@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * compact_revert.c
- *	  Give converted columns their former types back.
+ *	  Change converted columns back to their former types.
  *
  * convert() records the former type of a column in the table
  * compact_types.conversions, in the transaction that changes the column.
- * revert() reads these notes, and changes the types with the same functions as
- * convert().  compact_convert.c explains which code runs as which role.
+ * These records are called notes.  revert() reads the notes, and changes the
+ * types with the same functions as convert().  compact_convert.c explains
+ * which code runs as which role.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -51,7 +52,7 @@ typedef struct OldType
  */
 
 /*
- * Find the ordinary type that holds every value of the type, and has the same
+ * Find the core type that holds every value of the compact type with the same
  * meaning.  Return false if there is none.
  */
 static bool
@@ -101,7 +102,7 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 	else if (compact_decimal_parse_name(name, &width, &scale) &&
 			 (decimals = compact_decimal_of_width(width)) != NULL)
 	{
-		/* some numbers that the type holds have one more digit */
+		/* add one digit, because the type holds some numbers that need it */
 		old->typid = NUMERICOID;
 		old->typmod = (((decimals->max_scale + 1) << 16) | scale) + VARHDRSZ;
 	}
@@ -110,8 +111,8 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 }
 
 /*
- * Use the note on the column.  If the note is not for the column's present
- * type, set the column's reason and return false.
+ * Fill old from the note on the column.  If the note is not for the column's
+ * present type, set the column's reason and return false.
  */
 static bool
 use_note(const Advice *advice, AdviseColumn *column, const char *old_type,
@@ -197,8 +198,8 @@ go_back(AdviseColumn *column, const OldType *old)
  * A default that was set after the conversion is a constant of the compact
  * type.  ALTER TABLE would keep this constant and add a cast.  Then the
  * default would depend on the compact type, and would be dropped with the
- * extension.  So set the default again, as a literal.  The deparse settings
- * must be in effect.
+ * extension.  So set the default again, as a literal.  The caller must have
+ * called compact_ddl_set_deparse_gucs().
  */
 static void
 find_defaults(Advice *advice)
@@ -238,8 +239,9 @@ find_defaults(Advice *advice)
  */
 
 /*
- * Find the former types of the table's columns, and the blockers.  The table
- * must be locked; it stays open.
+ * Find the former types of the table's columns, and the blockers: the objects
+ * that prevent a change of type.  The caller must have locked the table.
+ * Leave the table open.
  */
 static Advice *
 make_advice(Oid relid, Oid funcid, bool unrecorded)
@@ -320,7 +322,8 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 /*
  * Lock the tables that have foreign keys to columns that change, because
  * rehearse() empties these tables as well.  These tables belong to the owner
- * of this table; otherwise the foreign keys are blockers.
+ * of the referenced table; a foreign key of another owner's table is a
+ * blocker.
  */
 static void
 lock_referencing(Advice *advice, const bool *chosen)
@@ -362,7 +365,10 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 	lock_referencing(advice, chosen);
 	PopActiveSnapshot();
 
-	/* keep columns that were changed by hand, and do not report them again */
+	/*
+	 * keep columns whose type was changed by hand, and forget their notes, so
+	 * that they are not reported again
+	 */
 	outdated = palloc0(advice->ncolumns + 1);
 	for (int i = 0; i < advice->ncolumns && names == NULL; i++)
 	{
@@ -391,11 +397,11 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
  * compact_types.revert(rel regclass, columns name[], unrecorded bool,
  * skip_blocked bool, update_statistics bool) returns setof record
  *
- * Give the columns that convert() has changed their former types back.  With
- * unrecorded, every other column of a compact type gets the ordinary type that
- * holds its values.  NULL in columns stands for all columns.  Return the same
- * rows as convert().  Errors: those of convert(), and 55000 for a named column
- * without such a type.
+ * Change the columns that convert() has changed back to their former types.
+ * If unrecorded is true, also change every other column of a compact type to
+ * the core type that holds its values.  NULL in columns stands for all
+ * columns.  Return the same rows as convert().  Errors: those of convert(),
+ * and 55000 for a named column without a type to change back to.
  */
 PG_FUNCTION_INFO_V1(compact_types_revert);
 Datum
@@ -421,8 +427,8 @@ compact_types_revert(PG_FUNCTION_ARGS)
  *
  * Call revert() for each table of the database that has something to revert,
  * and whose owner the caller is or can become by SET ROLE.  Report the tables
- * that are left out, and the reason.  Return the rows of revert(), with the
- * table in front.
+ * that are skipped, and the reason.  Return the rows of revert(), with the
+ * table as an additional first column.
  */
 PG_FUNCTION_INFO_V1(compact_types_revert_all);
 Datum

@@ -3,19 +3,20 @@
  * compact_revert_definition.c
  *	  Former texts of constraints, statistics objects and views.
  *
- * Definitions.  A function of char(n) in a constraint or view can become a
- * function of text, and would still be a function of text after revert().  So
- * if the change of types gives a definition another text, the former text is
- * recorded in compact_types.definitions.  The former text is used only if the
- * definition still has the text that was recorded as the new text.  The former
- * text is run as the owner of the table or view, who must be the recorded
+ * Definitions.  If a constraint or view calls a function of char(n), the
+ * conversion can replace this function by a function of text.  After revert(),
+ * the definition would still call the function of text.  So if the conversion
+ * alters the text of a definition, the former text is recorded in
+ * compact_types.definitions.  revert() uses the former text only if the
+ * definition still has the text that was recorded as the new text.  It runs
+ * the former text as the owner of the table or view, who must be the recorded
  * owner.
  *
  * Stand-ins.  If a constraint or view compares two columns that are both
- * narrow, its text has a cast to a type that stands in for the literal or
- * operand of a wider type.  The cast would stay in the text, and would prevent
- * the extension from being dropped.  So these casts are removed from the text
- * on the way back.
+ * narrow, its text contains a cast to a stand-in, a type that
+ * compact_literal.c explains.  After revert(), this cast would still be in the
+ * text, and would prevent the extension from being dropped.  So revert()
+ * removes these casts from the text.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -43,9 +44,9 @@ static const char *const stand_ins[] = {
 };
 
 /*
- * Return the definition without casts to types that stand in for literals and
- * operands of narrow scalars, in the current memory context.  The definition
- * must be deparsed text in which all types of that schema are qualified.
+ * Return a copy of the definition without the casts to stand-ins, in the
+ * current memory context.  The definition must be deparsed text in which all
+ * types of the schema of compact_types are qualified with the schema.
  */
 char *
 compact_revert_without_stand_ins(const Advice *advice, const char *definition)
@@ -101,8 +102,8 @@ compact_revert_without_stand_ins(const Advice *advice, const char *definition)
 
 /*
  * Read the definitions of the table's CHECK constraints and of its statistics
- * objects on expressions.  If a note has the definition before the conversion,
- * set it as the origin.
+ * objects on expressions.  If a note contains the text of a definition before
+ * the conversion, store that text as the definition's origin.
  */
 void
 compact_revert_read_definitions(Advice *advice, Oid relid)
@@ -215,8 +216,8 @@ compact_revert_view_origin(const Advice *advice, Oid view, const char *text)
 }
 
 /*
- * Record the query that a view had before its first conversion, if this query
- * is known, for a view that was created again.
+ * For a view that was created again, record the query that the view had before
+ * its first conversion, if this query is known.
  */
 void
 compact_revert_note_view(const Advice *advice, Oid view, const char *origin)
@@ -239,7 +240,7 @@ ends_with(const char *str, const char *suffix)
 
 /*
  * Collect the statements that re-create constraints and statistics objects
- * whose text has changed, or which have casts to stand-ins.
+ * whose text has changed or contains casts to stand-ins.
  */
 void
 compact_revert_find_definitions(Advice *advice)
@@ -263,11 +264,12 @@ compact_revert_find_definitions(Advice *advice)
 		if (definition->is_constraint)
 		{
 			/*
-			 * The text has names without a schema, according to the deparse
-			 * settings.  With the caller's search_path these could mean
-			 * functions and operators of another role.  But functions in the
-			 * constraint may need the caller's search_path, so validate the
-			 * rows in a separate statement with this search_path.
+			 * The text contains names without a schema, because it was
+			 * deparsed with the deparse settings.  With the caller's
+			 * search_path, these names could refer to functions and operators
+			 * of another role.  But functions in the constraint may need the
+			 * caller's search_path.  So validate the rows in a separate
+			 * statement with the caller's search_path.
 			 */
 			bool		checked = !ends_with(text, " NOT VALID") && !ends_with(text, " NOT ENFORCED");
 

@@ -7,16 +7,16 @@
  * was renamed or its table was moved to another schema, after pg_upgrade, and
  * after a restore into another database, where OIDs and perhaps column numbers
  * differ.  So the type compact_types.column_reference contains OIDs, but its
- * output is the present name of the column, which pg_dump dumps.  A name that
- * means no column when it is read stays a name, and is looked up each time,
- * because a dump may omit tables.
+ * output is the present name of the column, which pg_dump dumps.  If the input
+ * names a column that does not exist, the value keeps the name, and the name
+ * is looked up at each use, because a dump may omit tables.
  *
  * Trust.  A dump is restored by INSERT, and not always by a superuser.  So a
- * trigger lets everybody write notes on tables of their own, and only
- * superusers write notes on other tables.  No text of a note on a column gets
- * into a statement.  The old type is looked up, and must be a core type that
- * convert() could have started from.  Statements contain the name of the type
- * that was found, not the text of the note.
+ * trigger lets every user write notes on the user's own tables, and lets only
+ * superusers write notes on other tables.  No statement contains text of a
+ * note on a column.  The old type is looked up, and must be a core type that
+ * convert() could have changed.  Statements contain the name of the type that
+ * was found, not the text of the note.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -57,7 +57,7 @@ typedef struct ColumnReference
 	char		name[FLEXIBLE_ARRAY_MEMBER];	/* used if attnum is 0 */
 } ColumnReference;
 
-/* Columns of the notes: converted, old_type, new_type */
+/* Numbers of the columns converted, old_type and new_type of the notes */
 static const AttrNumber note_columns[] = {1, 2, 5};
 
 /*
@@ -78,7 +78,10 @@ make_reference(Oid relid, AttrNumber attnum, const char *name)
 	return result;
 }
 
-/* Look up a name of three parts.  Return false if it means no column. */
+/*
+ * Look up the name SCHEMA.TABLE.COLUMN.  Return false if there is no such
+ * column.
+ */
 static bool
 look_up(const char *name, Oid *relid, AttrNumber *attnum)
 {
@@ -174,7 +177,7 @@ compact_types_column_reference(PG_FUNCTION_ARGS)
 /*
  * compact_types.referenced_table(column_reference) returns oid
  *
- * NULL if there is no such column.
+ * Return NULL if there is no such column.
  */
 PG_FUNCTION_INFO_V1(compact_types_referenced_table);
 Datum
@@ -247,9 +250,10 @@ compact_revert_write_notes(const Advice *advice, const char *sql)
 }
 
 /*
- * Record the former types of the chosen columns.  The advice has the columns
- * as they were.  A column that was converted before, and was not changed
- * since, keeps its first type.  Delete notes whose columns no longer exist.
+ * Record the former types of the chosen columns.  The advice contains the
+ * columns as they were before the conversion.  If a column was converted
+ * before, and was not changed since, keep its first recorded type.  Delete
+ * notes whose columns no longer exist.
  */
 void
 compact_revert_remember(const Advice *advice, const bool *chosen, Oid relid)
@@ -315,9 +319,9 @@ compact_revert_forget(const Advice *advice, const bool *chosen, Oid relid)
  */
 
 /*
- * Return true if convert() could have changed old_typid to this type of ours
- * or of core's.  An invalid note must not cause the values in the table to be
- * rounded.
+ * Return true if convert() could have changed a column of type old_typid to
+ * the type new_type, which is one of our types or of core's types.  An invalid
+ * note must not cause the values in the table to be rounded.
  */
 bool
 compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type)
@@ -353,9 +357,9 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 }
 
 /*
- * Return the note after a change: a reference to the column that has the name
- * now replaces the name.  So a later column of the same name does not get the
- * note.
+ * Return the note.  If the note contains a column's name, replace the name by
+ * a reference to the column that has this name now.  So the note does not
+ * apply to a later column of the same name.
  */
 static HeapTuple
 pin_reference(HeapTuple tuple, TupleDesc desc, const ColumnReference *reference,
@@ -426,7 +430,8 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
  * definitions
  *
  * Skip a note on a relation whose owner the user cannot become.  Record the
- * owner: a definition is not used after the owner of the relation has changed.
+ * owner, because revert() does not use a definition after the owner of the
+ * relation has changed.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_definitions);
 Datum

@@ -1,22 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * compact_scalar.c
- *	  Integers that are narrower than int4: those of compact_scalar_list.h.
+ *	  Integers that are narrower than int4, as listed in compact_scalar_list.h.
  *
- * They have implicit casts to the wider numeric types, and comparison and
- * arithmetic with every integer type.  Arithmetic gives int8 if one operand is
- * int8, otherwise int4.  A difference or product of two columns must not fail
- * because the columns are narrow; the range is checked when a value is stored.
- * Bitwise operations of a type with itself give that type, because they do not
- * leave its range.  Negation, complement and shifts would leave the range of
- * an unsigned type; they give int4.
+ * The narrow integers have implicit casts to the wider numeric types.  They
+ * have comparison and arithmetic operators with every integer type.
+ * Arithmetic returns int8 if one operand is int8, otherwise int4.  A
+ * difference or product of two columns must not fail because the columns are
+ * narrow; the range is checked when a value is stored.  Bitwise operations of
+ * a type with itself return that type, because their result is in its range.
+ * The result of a negation, a complement or a shift may be outside the range
+ * of an unsigned type, so these operations return int4.
  *
  * All work is done in 64 bits, so that one expression serves every pair of
- * types.  A value is passed as fetch_att() makes it from the row:
- * sign-extended, even if the type is unsigned, because some callers compare
- * datums as a whole.  PostgreSQL cannot pass three bytes by value.  So the
- * datum of a value of three bytes is a pointer to these bytes.  The most
- * significant byte comes first on every machine.
+ * types.  A datum is sign-extended, as fetch_att() makes it from the row.
+ * This applies to unsigned types, too, because some callers compare datums as
+ * a whole.  PostgreSQL cannot pass three bytes by value.  So the datum of a
+ * value of three bytes is a pointer to these bytes.  The most significant byte
+ * comes first on every machine.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -44,9 +45,9 @@
  * Call M(L, R, result of arithmetic) for all pairs of integer types for which
  * core has no operators.
  *
- * The preprocessor does not expand a macro within its own expansion.  So
- * LATER() delays the inner of two equal lists until the outer one is complete,
- * and EXPAND() then expands it.
+ * The preprocessor does not expand a macro within its own expansion.  So if a
+ * list is nested in the same list, LATER() delays the inner list until the
+ * outer list is complete.  EXPAND() then expands the inner list.
  */
 #define EMPTY()
 #define LATER(macro)	macro EMPTY()
@@ -128,7 +129,7 @@ integer_datum(int64 value, int bytes)
 	}
 }
 
-/* Raise the error of one of core's types, with core's message. */
+/* Raise the out-of-range error of one of core's types, with core's message. */
 static void
 out_of_range(const char *type)
 {
@@ -138,9 +139,9 @@ out_of_range(const char *type)
 }
 
 /*
- * Raise the error of a narrow type.  value is the text for the message: the
- * input in quotes, or the number.  wide is a type that holds the value; the
- * hint proposes this type.
+ * Raise the out-of-range error of a narrow type.  value is the text for the
+ * message: the input in quotes, or the number.  wide is a type that holds the
+ * value; the hint proposes this type.
  */
 static void
 narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
@@ -206,10 +207,10 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 	}
 
 /*
- * Refuse other types, because the functions would not suit them.  Wider types
- * would need another hash function and other result types of arithmetic.  If a
- * type had a smaller range than its bytes hold, the bitwise operators could
- * give a value out of this range.
+ * Stop the compiler at other types, because the functions would not suit them.
+ * Wider types would need another hash function and other result types of
+ * arithmetic.  If a type had a smaller range than its bytes hold, the bitwise
+ * operators could give a value out of this range.
  */
 #define NARROW_INTEGER_FUNCTIONS(type, bytes, min, max, ...) \
 	StaticAssertDecl(bytes <= 3 && ((min) == 0 || (min) == -(INT64CONST(1) << (8 * bytes - 1))) && \
@@ -709,7 +710,7 @@ float8_value(float8 number, int64 min, int64 max, const char *type)
 		return result; \
 	}
 
-/* also of a type to itself, which no SQL function uses */
+/* also defines the cast of a type to itself, which no SQL function uses */
 #define INTEGER_CAST(source, target, result) \
 	CAST_FUNCTION(source, target, target##_checked(source##_value(PG_GETARG_DATUM(0))))
 

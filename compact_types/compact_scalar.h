@@ -50,8 +50,8 @@ typedef struct CompactInteger
 	int64		min;
 	int64		max;
 	IntegerNumber twin;			/* wide twin of a narrow type */
-	IntegerNumber arithmetic;	/* result of arithmetic with a narrow type;
-								 * the greater number of two types counts */
+	IntegerNumber arithmetic;	/* result of arithmetic with a narrow type; of
+								 * two operands, the greater number is used */
 	const char *comment;		/* of a narrow type */
 } CompactInteger;
 
@@ -71,8 +71,8 @@ typedef struct CompactDecimal
 	int			width;			/* in bytes */
 	const char *stored;			/* core's type with the same storage */
 	char		align;
-	int			max_scale;		/* also the greatest precision of which every
-								 * number fits */
+	int			max_scale;		/* also the greatest precision whose numbers
+								 * all fit */
 } CompactDecimal;
 
 extern const CompactInteger compact_integers[N_INTEGERS];
@@ -165,7 +165,10 @@ typedef struct WideTwin
 extern const WideTwin compact_wide_twins[N_WIDE_TWINS];
 extern const char *const compact_stand_in_roles[];
 
-/* Return the number of types that stand in, in the order of the roles. */
+/*
+ * Return the number of stand-ins of the wide type.  Their roles are the first
+ * ones in compact_stand_in_roles[].
+ */
 static inline int
 compact_n_stand_ins(const WideTwin *twin)
 {
@@ -192,8 +195,8 @@ typedef enum ValueUse
 } ValueUse;
 
 /*
- * The outer EXECUTE.  Keep it while an inner EXECUTE runs, to restore it
- * later.
+ * An outer EXECUTE, which is kept here while an inner EXECUTE runs, and is
+ * then restored.
  */
 typedef struct ExecuteNote
 {

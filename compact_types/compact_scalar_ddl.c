@@ -3,10 +3,11 @@
  * compact_scalar_ddl.c
  *	  Create the SQL objects of the narrow scalar types.
  *
- * Part of the extension's scripts: compact_types.create_scalars() creates the
- * integers and the seconds of compact_scalar_list.h.  Each group shares one
- * B-tree and one BRIN family with the wider types.  Loops create the operators
- * for each pair of types.
+ * The extension's scripts call compact_types.create_scalars(), which creates
+ * the narrow integers and the narrow types of seconds that
+ * compact_scalar_list.h lists.  Each of these two groups shares one B-tree and
+ * one BRIN family with the wider types.  Loops create the operators for each
+ * pair of types.
  *
  * The script of a later version calls the function again, for the integer
  * types that this version adds.  So create only what is missing: a type that
@@ -15,9 +16,10 @@
  *
  * compact_literal.c explains how literals and T = T are resolved.
  *
- * All casts to a narrow type are assignment casts.  So no operator created
- * here can be chosen for operands of core's types, and an operator of a core
- * type with itself always takes precedence for a literal of unknown type.
+ * All casts from core's types to a narrow type are assignment casts.  So no
+ * operator created here can be chosen for operands of core's types, and an
+ * operator of a core type with itself always takes precedence for a literal of
+ * unknown type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -40,9 +42,9 @@
 /* Parts of all scalar types */
 
 /*
- * Create the type with its input and output functions: SQL name TYPE_in, C
- * symbol SYMBOL_in.  storage is the clause of CREATE TYPE that defines the
- * storage.
+ * Create the type with its input and output functions.  For example, the input
+ * function has the SQL name TYPE_in and the C symbol SYMBOL_in.  storage is
+ * the clause of CREATE TYPE that defines the storage.
  */
 void
 compact_ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
@@ -81,9 +83,9 @@ compact_ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
 }
 
 /*
- * Create sum() and avg(), with the SQL names of their final functions.
- * fast_sum, if not NULL, is the transition function of a sum that is kept in
- * an int8.
+ * Create sum() and avg().  final_sum and final_avg are the SQL names of their
+ * final functions.  fast_sum, if not NULL, is the transition function of a sum
+ * that is kept in an int8.
  */
 void
 compact_ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
@@ -145,8 +147,8 @@ compact_ddl_extend_family(const TypeDdl *ddl, const char *family,
 
 /*
  * Create the default operator classes for B-tree, hash and BRIN, in existing
- * operator families: family for B-tree, FAMILY_minmax... for BRIN.  offset is
- * the type of a window frame's offset.
+ * operator families: family for B-tree and BRIN, hash_family for hash.  offset
+ * is the type of a window frame's offset.
  */
 void
 compact_ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
@@ -235,7 +237,7 @@ static const ArithmeticOperator arithmetic_operators[] = {
 	{"%", "mod", false}
 };
 
-/* Operators on one type other than comparisons. */
+/* A prefix operator of a type. */
 typedef struct UnaryOperator
 {
 	const char *name;
@@ -294,7 +296,7 @@ integer_storage(const CompactInteger *type)
 	return type->bytes == 1 ? "LIKE = pg_catalog.\"char\"" : "LIKE = pg_catalog.int2";
 }
 
-/* Return true if the type is created now.  NULL stands for a type of core's. */
+/* Return true if the type is created now.  NULL stands for a core type. */
 static bool
 is_new(const TypeDdl *ddl)
 {
@@ -328,9 +330,9 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 }
 
 /*
- * Create arithmetic with a literal or parameter without a type, and of the
- * type with itself; see compact_literal.c.  A literal may exceed the range of
- * the type.
+ * Create the arithmetic operators of the type with a literal, with a parameter
+ * without a type, and with itself; see compact_literal.c.  A literal may
+ * exceed the range of the type.
  */
 static void
 create_literal_arithmetic(const TypeDdl *ddl)
@@ -361,7 +363,7 @@ create_literal_arithmetic(const TypeDdl *ddl)
 
 /*
  * Create unary and bitwise operators and functions.  The implicit casts would
- * not suffice: the operators would be ambiguous, or the result double
+ * not suffice: the operators would be ambiguous, or the result would be double
  * precision.
  */
 static void
@@ -399,7 +401,10 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 						psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 
-	/* put functions that core has too into the schema of core's */
+	/*
+	 * core has functions of these names: create ours in the schema of the
+	 * operators
+	 */
 	compact_ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS int4 AS %s, '%s_abs'"
 						" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
 						ddl->opschema, type, ddl->library, symbol);
@@ -412,7 +417,10 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 						ddl->opschema, type, type);
 }
 
-/* Create the parts of one narrow type, after all types exist. */
+/*
+ * Create the operators, aggregates and operator classes of one narrow type.
+ * All types must already exist.
+ */
 static void
 create_integer_parts(const TypeDdl *ddl)
 {
@@ -446,7 +454,10 @@ create_integer_cast(const TypeDdl *ddl, const char *source_name,
 							"IMMUTABLE", implicit);
 }
 
-/* Create the casts of one narrow type, but for those between existing types. */
+/*
+ * Create the casts of one narrow type, except casts between two types that are
+ * not new.
+ */
 static void
 create_integer_casts(TypeDdl *const *ddls, int i)
 {
@@ -492,7 +503,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 	compact_ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name), "IMMUTABLE");
 }
 
-/* Name of core's comparison function of two integer types. */
+/* Return the name of core's comparison function for two integer types. */
 static const char *
 core_integer_cmp(const char *left, const char *right)
 {
@@ -625,10 +636,10 @@ create_integers(Oid funcid, Oid nspid, bool first)
 /*
  * compact_types.create_scalars() returns void
  *
- * Part of the extension's scripts, see the head of this file.  A later version
- * can add an integer type, but not a type of seconds, because the types of
- * seconds and their operator families are created together.  Error: 55000 if
- * called elsewhere.
+ * The extension's scripts call this function, see the head of this file.  A
+ * later version can add an integer type, but not a type of seconds, because
+ * the types of seconds and their operator families are created together.
+ * Error: 55000 if called elsewhere.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_scalars);
 Datum

@@ -3,9 +3,9 @@
  * compact_scalar_list.h
  *	  The lists of the narrow scalar types.
  *
- * All C code takes the narrow types from these lists: the functions of each
- * type and of each pair of types, the SQL objects, the advice, and revert().
- * doc/hacking.md has the steps to add a type.
+ * All C code takes the narrow types from these lists: for the functions of
+ * each type and of each pair of types, for the SQL objects, for the advice,
+ * and for revert().  doc/hacking.md lists the steps to add a type.
  *
  * A list is a macro that calls the macro M once for each line, with the
  * columns of the line as arguments.  If the list has arguments after M, M gets
@@ -26,10 +26,11 @@
  * twin, comment.
  *
  * The smallest value of an unsigned type is 0.  The wide twin is a core type
- * that holds every value of the narrow type.  The binary format is that of the
- * wide twin.  revert() changes a column to the wide twin if no former type of
- * the column was recorded.  The SQL comment of the type is this comment and
- * the range.  CREATE EXTENSION creates the types in this order.
+ * that holds every value of the narrow type.  The binary format of the narrow
+ * type is the format of its wide twin.  revert() changes a column to the wide
+ * twin if no former type of the column was recorded.  The SQL comment on the
+ * type consists of the comment in the list and the range.  CREATE EXTENSION
+ * creates the types in this order.
  */
 #define NARROW_INTEGERS(M, ...) \
 	M(int1, 1, PG_INT8_MIN, PG_INT8_MAX, int2, \
@@ -64,8 +65,7 @@
  * Widths of the decimals, the narrowest first: bytes, core's type with the
  * same storage, its alignment, greatest scale.
  *
- * The greatest scale is also the greatest precision of which the width holds
- * every number.
+ * The width holds every number whose precision is at most the greatest scale.
  */
 #define DECIMAL_WIDTHS(M, ...) \
 	M(4, int4, TYPALIGN_INT, 9, __VA_ARGS__) \

@@ -9,7 +9,7 @@
  * timestamptz(0).  Neither type has infinite values.
  *
  * Only the comparison of a type with itself is implemented here.  For all
- * other operations, convert the value from or to a timestamp, so that
+ * other operations, the value is converted from or to a timestamp, so that
  * DateStyle, TimeZone and every notation work as for timestamps.
  *
  * Copyright (c) 2026, pg_dense contributors
@@ -40,7 +40,7 @@
 
 #define SECONDS_TYPE(type)		(&compact_seconds[SECONDS_##type])
 
-/* Return the timestamp, with or without time zone. */
+/* Return the value as a timestamp, with or without time zone. */
 static inline Timestamp
 seconds_timestamp(Datum datum)
 {
@@ -324,10 +324,6 @@ compact_seconds_smaller(PG_FUNCTION_ARGS)
  * Comparison
  */
 
-/*
- * The macros have a name for each operand: seconds type, wide (a timestamp),
- * date
- */
 static inline int
 compare_timestamps(Timestamp a, Timestamp b)
 {
@@ -340,6 +336,10 @@ reverse(int result)
 	return (result < 0) - (result > 0);
 }
 
+/*
+ * The names of the macros name the operands: SECONDS is a value of a seconds
+ * type, WIDE is a timestamp.
+ */
 #define ARG(n)			PG_GETARG_DATUM(n)
 #define ARG_SECONDS(n)	seconds_timestamp(ARG(n))
 
@@ -357,7 +357,7 @@ reverse(int result)
 
 /*
  * compact_L_R_eq(L, R) and so on return bool, compact_L_R_cmp(L, R) returns
- * int4, for all pairs of types in the operator family for which core has no
+ * int4, for all pairs of types of the operator family for which core has no
  * operators.
  */
 #define COMPARISON_FUNCTIONS(left, right, compare) \

@@ -3,9 +3,10 @@
  * compact_seconds_ddl.c
  *	  Create the SQL objects of the narrow types of seconds.
  *
- * compact_types.create_scalars() in compact_scalar_ddl.c calls this.  The types
- * share one B-tree and one BRIN family with timestamp, timestamptz and date.
- * Loops create the operators for each pair of types.
+ * compact_types.create_scalars() in compact_scalar_ddl.c calls
+ * compact_ddl_create_seconds().  The types share one B-tree and one BRIN
+ * family with timestamp, timestamptz and date.  Loops create the operators for
+ * each pair of types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -75,7 +76,10 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 	const char *commutator_mark = mark;
 	const char *attributes;
 
-	/* like core: leakproof only without dates and time zones */
+	/*
+	 * like core, mark a function leakproof only if it converts no date and no
+	 * time zone
+	 */
 	if (hash_alike(left, right))
 		attributes = "IMMUTABLE LEAKPROOF";
 	else
@@ -106,7 +110,7 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 									 hash_alike(left, right) ? ", HASHES, MERGES" : ", MERGES");
 }
 
-/* Create the cast between two types, at least one of them narrow. */
+/* Create the cast between two types, at least one of which is narrow. */
 static void
 create_seconds_cast(const TypeDdl *ddl, const SecondsType *source,
 					const char *source_type, const SecondsType *target,
@@ -153,7 +157,7 @@ create_seconds_parts(TypeDdl *const *ddls, int i)
 								 type->zone ? "STABLE" : "IMMUTABLE");
 }
 
-/* Name of core's comparison function of two of its types. */
+/* Return the name of core's comparison function for two of core's types. */
 static const char *
 core_seconds_cmp(const char *left, const char *right)
 {
@@ -236,8 +240,9 @@ extend_seconds_families(TypeDdl *const *ddls)
 }
 
 /*
- * Create the types of seconds, with their operators, casts and classes.  funcid
- * is the function that the script calls, nspid the schema of the types.
+ * Create the types of seconds, with their operators, casts and classes.
+ * funcid is the function that the script calls, and nspid is the schema of the
+ * types.
  */
 void
 compact_ddl_create_seconds(Oid funcid, Oid nspid)

@@ -3,11 +3,11 @@
  * compact_string_ddl.c
  *	  Create the operators, classes and casts of a string type.
  *
- * The operator families hold all pairs of the type, text and bpchar, as
- * amvalidate() requires.  The operators for pairs of text and bpchar are
- * created once, with names that no query uses.  Core has no operators of text
- * with bpchar.  Core's operators of text with text, and of bpchar with bpchar,
- * must not be members of our families (see
+ * The operator families contain the operators of all pairs of the string type,
+ * text and bpchar, as amvalidate() requires.  The operators for pairs of text
+ * and bpchar are created once, with names that no query uses.  Core has no
+ * operators of text with bpchar.  Core's operators of text with text, and of
+ * bpchar with bpchar, must not be members of our families (see
  * compact_ddl_create_core_comparison()).
  *
  * varchar must not have operators with the names that queries use.  Core has
@@ -48,12 +48,14 @@ static const StringType string_types[] = {
 };
 
 /*
- * Number of types, from the start of the list, with operators that queries
- * use.
+ * Number of types at the start of string_types[] whose operators have the
+ * names that queries use.
  */
 #define NUM_QUERIED_TYPES	2
 
-/* Add the members for all pairs of the other string types to the lists. */
+/*
+ * Add the family members for all pairs of the other string types to the lists.
+ */
 static void
 append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 {
@@ -195,11 +197,11 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 }
 
 /*
- * Create the operators of two types, one of them name.  Without these
- * operators, a comparison with name would be ambiguous.  name has a cast to
- * text, so one of our operators and one of core's would match equally well.
- * The planner inlines the bodies of the operators' functions, so that an index
- * can serve the comparison.
+ * Create the operators of two types, one of which is core's type "name".
+ * Without these operators, a comparison with a value of the type "name" would
+ * be ambiguous.  This type has a cast to text, so one of our operators and one
+ * of core's would match equally well.  The planner inlines the bodies of the
+ * operators' functions, so that an index can serve the comparison.
  */
 static void
 create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
@@ -242,7 +244,7 @@ compact_ddl_drop_string_leftovers(const TypeDdl *ddl)
 
 /*
  * Create the operators, operator classes, aggregates and casts of the string
- * type, whose C functions' names begin with symbol.
+ * type.  The names of its C functions begin with symbol.
  */
 void
 compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
@@ -278,7 +280,8 @@ compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 }
 
 /*
- * Return the name of the type whose functions the type uses: text for varchar.
+ * Return the name of the type whose functions the type uses: text for varchar,
+ * otherwise the type itself.
  */
 static const char *
 as_text(const StringType *type)
@@ -287,7 +290,7 @@ as_text(const StringType *type)
 }
 
 /*
- * Create the operators of varchar with itself or with text, on core's
+ * Create the operators of varchar with itself or with text.  They call core's
  * functions of text.  Declare the functions again, since a family requires
  * functions of its operators' types.
  */
@@ -310,7 +313,9 @@ create_varchar_comparison(const TypeDdl *ddl, const char *left, const char *righ
 	compact_ddl_create_comparison_operators(ddl, left, right, prefix, "#", "#", ", HASHES, MERGES");
 }
 
-/* Create the hash functions of varchar, on core's functions of text. */
+/*
+ * Create the hash functions of varchar, which call core's functions of text.
+ */
 static void
 create_varchar_hash(const TypeDdl *ddl)
 {
@@ -328,9 +333,9 @@ create_varchar_hash(const TypeDdl *ddl)
  * The extension's script calls this function.  Create the operators of text
  * with bpchar, and of varchar with text, bpchar and varchar; core does not
  * have these.  Also create a btree and a hash family with all operators of the
- * three types.  The operators compare as those of a compact type with these
- * types do: trailing blanks are significant in text and varchar, but not in
- * bpchar.
+ * three types.  These operators compare as the operators of a compact type
+ * with these types do: trailing blanks are significant in text and varchar,
+ * but not in bpchar.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_string_operators);
 Datum

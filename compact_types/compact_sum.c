@@ -77,7 +77,7 @@ add(Numeric a, Numeric b)
 											   NumericGetDatum(b)));
 }
 
-/* Return the sum, whose integers count units of 10^-scale. */
+/* Return the sum as a numeric.  The sum counts units of 10^-scale. */
 Numeric
 compact_sum_numeric(const CompactSum *sum, int scale)
 {
@@ -106,7 +106,10 @@ compact_sum_average(const CompactSum *sum, int scale)
 											   NumericGetDatum(int64_to_numeric(sum->count))));
 }
 
-/* compact_sum_combine(internal, internal) returns internal; either may be NULL */
+/*
+ * compact_sum_combine(internal, internal) returns internal; either argument
+ * may be NULL
+ */
 PG_FUNCTION_INFO_V1(compact_sum_combine);
 Datum
 compact_sum_combine(PG_FUNCTION_ARGS)

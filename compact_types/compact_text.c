@@ -5,8 +5,8 @@
  *
  * A value means the same as the equal text.  Comparison follows the collation,
  * trailing blanks are significant, and compact_text(n) has a limit of n
- * characters as varchar(n) has.  The hash of a value is that of the equal
- * text.  An implicit cast to text lets functions of text accept a
+ * characters as varchar(n) has.  The hash of a value equals the hash of the
+ * equal text.  An implicit cast to text lets functions of text accept a
  * compact_text.
  *
  * Copyright (c) 2026, pg_dense contributors
@@ -95,7 +95,7 @@ compact_text_out(PG_FUNCTION_ARGS)
 
 /*
  * compact_text_recv(internal, oid, typmod int4) returns compact_text: the
- * string, not its encoded form, in the client's encoding
+ * message contains the string, not its encoded form, in the client's encoding
  */
 PG_FUNCTION_INFO_V1(compact_text_recv);
 Datum
@@ -170,7 +170,7 @@ compact_text_typmod_out(PG_FUNCTION_ARGS)
 
 /*
  * compact_text(compact_text, typmod int4, explicit bool) returns compact_text:
- * enforces the limit, as varchar() does
+ * enforce the limit, as varchar() does
  */
 PG_FUNCTION_INFO_V1(compact_text);
 Datum
@@ -227,8 +227,8 @@ text_compact_text(PG_FUNCTION_ARGS)
 }
 
 /*
- * bpchar_compact_text(bpchar, typmod int4, explicit bool) returns compact_text:
- * removes trailing blanks, as a cast to text does
+ * bpchar_compact_text(bpchar, typmod int4, explicit bool) returns
+ * compact_text: remove trailing blanks, as a cast to text does
  */
 PG_FUNCTION_INFO_V1(bpchar_compact_text);
 Datum
@@ -317,8 +317,9 @@ ct_compare(FunctionCallInfo fcinfo)
 
 /*
  * Return true if the strings are equal.  In a deterministic collation only
- * identical strings are equal.  These have the same bytes, because a string
- * has one form only; compact_text_codec.c explains why this can never change.
+ * identical strings are equal.  Identical strings have the same bytes, because
+ * a string has only one form; compact_text_codec.c explains why this can never
+ * change.
  */
 static bool
 ct_equal(FunctionCallInfo fcinfo)
@@ -331,7 +332,7 @@ ct_equal(FunctionCallInfo fcinfo)
 
 	(void) ct_collation_is_c(fcinfo);
 
-	/* different lengths need no detoasting */
+	/* values of different lengths differ: do not detoast them */
 	if (toast_raw_datum_size(adatum) != toast_raw_datum_size(bdatum))
 		return false;
 
@@ -387,9 +388,9 @@ ct_equal_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
 	(void) ct_collation_is_c(fcinfo);
 
 	/*
-	 * An encoded form is at most one byte longer than the string, so a longer
-	 * value needs no detoasting.  Trailing blanks of a bpchar only make it
-	 * longer.
+	 * An encoded form is at most one byte longer than the string.  So a value
+	 * that is longer than that differs: do not detoast it.  Trailing blanks
+	 * only make a bpchar longer.
 	 */
 	if (toast_raw_datum_size(datum) > toast_raw_datum_size(other_datum) + 1)
 		return false;
@@ -405,7 +406,10 @@ ct_equal_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
 	return result;
 }
 
-/* The six operators and the btree support function 1 of one pair of types. */
+/*
+ * Define the functions of the six operators and btree support function 1 for
+ * each pair of types.
+ */
 COMPARISON_FUNCTIONS(compact_text, ct_equal(fcinfo), ct_compare(fcinfo))
 
 COMPARISON_FUNCTIONS(compact_text_text,

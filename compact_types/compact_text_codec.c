@@ -22,8 +22,8 @@
  *	   packed in six bits each, unless rule 5 makes the string shorter.
  *	5. Any other string is encoded with the dictionary of its script
  *	   (choose_dictionary()).  A string of rule 4 is encoded with the Latin
- *	   dictionary too.  If packing makes the string shorter, this is tried only
- *	   if the beginning of the string is promising
+ *	   dictionary too.  If packing makes the string shorter, the dictionary is
+ *	   tried only if the beginning of the string is promising
  *	   (compact_text_dict_is_promising()).
  *	6. A string of rule 2 is encoded with the Latin dictionary too, if at least
  *	   three quarters of its bytes equal the byte before them.
@@ -63,10 +63,10 @@
 #include "compact_text_dictionary.h"
 
 /*
- * The tags.  A set of sixteen characters has two: one for an even number of
- * characters and one for an odd number.  With an odd number, only half of the
- * last byte is used.  The six-bit form also has two tags, because the last six
- * bits of its last byte may hold no character.
+ * The tags.  A set of sixteen characters has two tags: one for an even number
+ * of characters and one for an odd number.  With an odd number, only half of
+ * the last byte is used.  The six-bit form also has two tags, because the last
+ * six bits of its last byte may hold no character.
  */
 #define TAG_RAW				0x00
 #define TAG_NIBBLE			0x01	/* 01 to 08: set * 2 + odd */
@@ -77,8 +77,9 @@
 #define TAG_DICTIONARY_LAST 0x13
 
 /*
- * Tags, and bytes that are no tag.  A string that starts with any of them is
- * stored behind a zero byte.  This rule may never change either.
+ * IS_TAG() is true for the tags and for some bytes that no codec uses as a
+ * tag.  A string that starts with any of these bytes is stored behind a zero
+ * byte.  This rule may never change, either.
  */
 #define IS_TAG(byte) \
 	((byte) <= 0x08 || ((byte) >= 0x0E && (byte) <= 0x1F))
@@ -112,7 +113,10 @@ static const char *const nibble_sets[NUM_NIBBLE_SETS] = {
 static const char sixbit_set[] =
 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -";
 
-/* Position of a byte in each set, and sets that contain it; filled at first use. */
+/*
+ * Position of a byte in each set, and the sets that contain the byte; filled
+ * at first use.
+ */
 static uint8 positions[NUM_SETS][256];
 static uint8 membership[256];
 static bool tables_made = false;
@@ -381,9 +385,9 @@ compact_text_encode(const char *str, int len)
 }
 
 /*
- * Decoding.  For any bytes, decoding returns a string or raises an error.
- * Decoding accepts the codes of a dictionary also where the encoder would not
- * choose them.
+ * Decoding.  For any input bytes, decoding returns a string or raises an
+ * error.  Decoding accepts the codes of a dictionary also where the encoder
+ * would not choose them.
  */
 
 static int
@@ -636,7 +640,8 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 }
 
 /*
- * Do what compact_text_compare_c() does, with a second string that is decoded.
+ * Do what compact_text_compare_c() does, with a second string that is already
+ * decoded.
  */
 int
 compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)

@@ -19,7 +19,9 @@
 
 #include "compact_ddl.h"
 
-/* Create the type, with its input and output functions and its limit. */
+/*
+ * Create the type, with its input and output functions and its type modifier.
+ */
 static void
 create_type(const TypeDdl *ddl)
 {

@@ -10,12 +10,13 @@
  *
  * The same string must give the same bytes on every machine and in every
  * release, since equality of stored values relies on it.  So these rules
- * define the parse: the way to split a string into symbols.  The costs of all
- * suffixes of the string are computed from its end; the cost of the empty
- * suffix is 0.  The choice at a position is
+ * define the parse: the way to split a string into symbols.  The cost of a
+ * suffix of the string is its encoded length.  The costs of all suffixes are
+ * computed, beginning with the shortest suffix; the cost of the empty suffix
+ * is 0.  The choice at a position is
  *
- *	- the symbol or the escape with the least sum of its own encoded length
- *	  and the cost of the suffix behind it;
+ *	- the symbol or the escape with the least sum of its own encoded length and
+ *	  the cost of the suffix after it;
  *	- if several have the same sum, a symbol rather than the escape;
  *	- if several symbols have the same sum, the longest symbol.
  *
@@ -45,11 +46,11 @@
 #define FIRST_TWO_BYTE_CODE		208 /* first byte of the two-byte codes */
 
 /*
- * A candidate for the choice at a position is one integer, and the smallest
- * one is the choice.  Its highest bits are the encoded length, the next bits
- * prefer a longer symbol, and the lowest are the code.  The cost of the suffix
- * behind the symbol has the same form, with the lower bits zero.  So the
- * smallest sum of both is the choice by the rules above.
+ * Each candidate for the choice at a position is one integer.  Its highest
+ * bits are the encoded length, the next bits are smaller for a longer symbol,
+ * and the lowest bits are the code.  The cost of the suffix after the symbol
+ * has the same form, with the lower bits zero.  So the candidate with the
+ * smallest sum of both integers is the choice by the rules above.
  */
 #define CODE_BITS				14
 #define RANK_SHIFT				CODE_BITS
@@ -75,7 +76,10 @@
 	(CHOICE_RANK(choice) == COMPACT_TEXT_MAX_SYMBOL ? 1 : \
 	 COMPACT_TEXT_MAX_SYMBOL - CHOICE_RANK(choice))
 
-/* No symbol: larger than any sum with a symbol; adding a cost does not overflow */
+/*
+ * Candidate that means no symbol.  It is larger than any sum with a symbol,
+ * and adding a cost to it does not overflow.
+ */
 #define NO_CANDIDATE			((uint32) 1 << 30)
 
 StaticAssertDecl((2 * (COMPACT_TEXT_DICT_MAX_LENGTH + 1)) < (NO_CANDIDATE >> COST_SHIFT),
@@ -100,7 +104,10 @@ typedef struct CompactTextTrieNode
 #define TRIE_NO_PARENT			PG_UINT16_MAX
 #define TRIE_MAX_NODES			PG_UINT16_MAX
 
-/* Map of the free entries of the array while a trie is built. */
+/*
+ * Number of words of the map of the array's free entries, used while a trie is
+ * built.
+ */
 #define TRIE_MAP_WORDS			(65536 / 64 + 8)
 
 /* A position at which a longer symbol may still be found. */
@@ -156,8 +163,8 @@ compact_text_dict(int which)
 }
 
 /*
- * Sort the codes by their symbols: one counting sort for each byte, starting
- * with the last byte.
+ * Sort the codes by their symbols: run one counting sort for each byte
+ * position, starting with the last byte.
  */
 static void
 sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
@@ -165,7 +172,7 @@ sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
 	for (int i = 0; i < COMPACT_TEXT_NUM_SYMBOLS; i++)
 		sorted[i] = i;
 
-	/* the number of bytes is even, so the result ends up in sorted */
+	/* the number of sorts is even, so the result ends up in sorted */
 	for (int byte = COMPACT_TEXT_MAX_SYMBOL - 1; byte >= 0; byte--)
 	{
 		int			start[257] = {0};
@@ -182,7 +189,7 @@ sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
 	}
 }
 
-/* Return the 64 bits of the map that start at any position. */
+/* Return the 64 bits of the map that start at the position. */
 static inline uint64
 map_window(const uint64 *map, int pos)
 {
@@ -196,7 +203,7 @@ map_window(const uint64 *map, int pos)
 }
 
 /*
- * Find the lowest base with which the entries of all children are free.
+ * Find the lowest base for which the entries of all children are free.
  * Examine 64 bases at a time.
  */
 static int
@@ -220,9 +227,10 @@ find_base(const uint64 *map, int first_free, const uint8 *labels, int nlabels)
 }
 
 /*
- * Build the trie, in memory that lives as long as the process.  Sorted by
- * symbol, the codes below one node are neighbors.  So one pass over all codes
- * for each level of the trie sees every node as a whole.
+ * Build the trie, in memory that lives as long as the process.  If the codes
+ * are sorted by symbol, the codes below one node are neighbors.  So for each
+ * level of the trie, one pass over all codes finds the codes of each node
+ * together.
  */
 static const CompactTextTrieNode *
 build_trie(const CompactTextDict *dict)
@@ -445,8 +453,8 @@ compact_text_dict_is_promising(const CompactTextDict *dict, const uint8 *str, in
  * have that length, the head of this file defines which of them is used.
  *
  * Return the encoded length, or -1 if that would exceed limit or if the string
- * is longer than COMPACT_TEXT_DICT_MAX_LENGTH; out is then undefined.  Write
- * no more than limit bytes of out.
+ * is longer than COMPACT_TEXT_DICT_MAX_LENGTH.  In this case the contents of
+ * out are undefined.  Write no more than limit bytes of out.
  */
 int
 compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
@@ -608,8 +616,8 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 
 		/*
 		 * Decode the rest from the last word of the input.  In the word,
-		 * zeros follow the rest.  If a code took one of these as its second
-		 * byte, the position shows that.
+		 * zeros follow the rest.  If a code took one of these zeros as its
+		 * second byte, inptr is then beyond the end.
 		 */
 		if (inlen >= 8 && inptr < inend && inend - inptr < 8)
 		{

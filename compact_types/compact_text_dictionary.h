@@ -46,7 +46,10 @@ typedef struct CompactTextDict
 	int			id;				/* COMPACT_TEXT_DICT_x */
 	uint32		crc;			/* CRC-32C of the symbols, then the lengths */
 
-	/* by code, padded with zeros; no symbol has a zero byte */
+	/*
+	 * indexed by code; symbols are padded with zeros, and contain no zero
+	 * byte
+	 */
 	const uint8 (*symbols)[COMPACT_TEXT_MAX_SYMBOL];
 	const uint8 *lengths;
 } CompactTextDict;

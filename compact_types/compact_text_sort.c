@@ -25,7 +25,8 @@
 #include "compact_types.h"
 
 /*
- * Length limit, in bytes of the encoded form, of a value that is remembered.
+ * Greatest length, in bytes of the encoded form, of a value that a comparison
+ * remembers for the next one.
  */
 #define LAST_LENGTH		128
 
@@ -42,7 +43,7 @@ typedef struct CompactTextSort
 		int32		align;
 		char		bytes[VARHDRSZ + LAST_LENGTH];
 	}			last;
-	bool		last_decoded;	/* is it in string2? */
+	bool		last_decoded;	/* is its string in string2? */
 } CompactTextSort;
 
 /*
@@ -95,8 +96,8 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 
 /*
  * Compare under the C collation.  Sorting compares many values with one value,
- * the pivot.  So remember the second value, and decode the whole value when it
- * is compared again.
+ * the pivot, one after the other.  So remember the second value.  If the next
+ * comparison has the same second value, decode it as a whole.
  */
 static int
 ct_compare_remembering(struct varlena *a, struct varlena *b, CompactTextSort *state)

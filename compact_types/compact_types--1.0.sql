@@ -3,8 +3,9 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION compact_types" to load this file. \quit
 
--- The schema belongs to the extension, not to the user who creates it, because
--- the scripts of the types call a function in it as superuser.
+-- The schema belongs to the extension, not to the user who creates the
+-- extension, because the scripts of the types' extensions call a function in
+-- the schema as superuser.
 CREATE SCHEMA compact_types;
 COMMENT ON SCHEMA compact_types IS 'functions that create, propose and convert to compact types; what the types are made of';
 GRANT USAGE ON SCHEMA compact_types TO PUBLIC;
@@ -19,7 +20,7 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.create_char(int4) IS
 'create the fixed-length string type compact_charN of the given length in bytes';
 
--- ANALYZE of all string types
+-- The ANALYZE function of all string types
 CREATE FUNCTION compact_types.compact_char_typanalyze(internal) RETURNS bool
 AS 'MODULE_PATHNAME', 'compact_char_typanalyze'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
@@ -32,13 +33,15 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_string_operators();
 DROP FUNCTION compact_types.create_string_operators();
 
--- Planner support of comparisons: an index of another collation serves "=".
+-- Planner support function of comparisons.  With this function, an index of
+-- another collation serves "=".
 CREATE FUNCTION compact_types.equal_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_equal_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
--- Planner support of LIKE, regular expressions and ^@ for the string types:
--- index conditions from the prefix of a pattern, and selectivity.
+-- Planner support of LIKE, regular expressions and ^@ for the string types: the
+-- functions derive index conditions from the prefix of a pattern, and estimate
+-- the selectivity.
 CREATE FUNCTION compact_types.like_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_like_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
@@ -93,7 +96,8 @@ DROP FUNCTION compact_types.create_text();
 -- Narrow scalars
 --
 
--- Planner support of comparisons with literals, and of a type with itself.
+-- Planner support function of comparisons of a narrow type with literals, and
+-- with itself.
 CREATE FUNCTION compact_types.comparison_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_comparison_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
@@ -136,7 +140,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4, bool) IS
 'compact types that the columns of a table could have';
 
--- The same for the table as a whole, with its predicted number of pages.
+-- Give the same advice for the table as a whole, with its predicted number of
+-- pages.
 CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
   sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
@@ -172,7 +177,7 @@ COMMENT ON FUNCTION compact_types.convert_row(anyelement) IS
 'part of convert(): returns its argument, and counts the row';
 
 -- The mark in the last parameter distinguishes convert() from CLUSTER.  In 19,
--- the command became REPACK, and got one more phase and more parameters.
+-- CLUSTER became REPACK, and got one more phase and more parameters.
 CREATE VIEW compact_types.convert_progress AS
 SELECT p.pid, p.datid, d.datname, p.relid,
        CASE WHEN p.param2 = 1 THEN 'rewriting rows'
@@ -200,8 +205,8 @@ COMMENT ON COLUMN compact_types.convert_progress.indexes_rebuilt IS 'indexes tha
 -- The way back
 --
 
--- A reference to a column, which follows a rename; or the name of a column that
--- does not exist yet.
+-- A value of this type refers to a column, and still refers to it after a
+-- rename.  Or it contains the name of a column that does not exist yet.
 CREATE TYPE compact_types.column_reference;
 CREATE FUNCTION compact_types.column_reference_in(cstring) RETURNS compact_types.column_reference
 AS 'MODULE_PATHNAME', 'compact_types_column_reference_in'
@@ -226,8 +231,8 @@ COMMENT ON FUNCTION compact_types.column_reference(oid, int2) IS 'reference to t
 COMMENT ON FUNCTION compact_types.referenced_table(compact_types.column_reference) IS 'OID of the table of the column';
 COMMENT ON FUNCTION compact_types.referenced_attnum(compact_types.column_reference) IS 'number of the column';
 
--- Former types of converted columns, for revert().  A dump includes them,
--- except those of columns that no longer exist.
+-- Former types of converted columns, for revert().  A dump includes these rows,
+-- except the rows for columns that no longer exist.
 CREATE TABLE compact_types.conversions (
   converted compact_types.column_reference NOT NULL,
   old_type text NOT NULL,
@@ -237,8 +242,8 @@ CREATE TABLE compact_types.conversions (
   new_typmod int4 NOT NULL);
 COMMENT ON TABLE compact_types.conversions IS 'former types of the columns that convert() has changed, for revert()';
 
--- Any role that may create the tables can restore a dump.  The trigger leaves
--- out rows on tables of other roles.
+-- Any role that may create the tables can restore a dump.  The trigger skips
+-- rows for tables of other roles.
 CREATE FUNCTION compact_types.guard_conversions() RETURNS trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_conversions'
 LANGUAGE c;
@@ -270,7 +275,7 @@ ALTER TABLE compact_types.definitions ENABLE ALWAYS TRIGGER guard;
 GRANT SELECT, INSERT ON compact_types.definitions TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('compact_types.definitions', 'WHERE used::text <> ''-''');
 
--- Give the columns their former types back.
+-- Change the columns back to their former types.
 CREATE FUNCTION compact_types.revert(rel regclass, columns name[] DEFAULT NULL,
   unrecorded bool DEFAULT false, skip_blocked bool DEFAULT false,
   update_statistics bool DEFAULT true, OUT object_type text,
@@ -281,7 +286,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.revert(regclass, name[], bool, bool, bool) IS
 'give the columns of a table the types back that convert() has changed';
 
--- The same for all tables.
+-- Call revert() for all tables.
 CREATE FUNCTION compact_types.revert_all(unrecorded bool DEFAULT false,
   skip_blocked bool DEFAULT false, update_statistics bool DEFAULT true,
   OUT rel regclass, OUT object_type text, OUT object_name text,
@@ -292,8 +297,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.revert_all(bool, bool, bool) IS
 'revert() for each table of the database that the caller may alter';
 
--- Without this, DROP EXTENSION ... CASCADE would drop columns with their
--- values.
+-- Without this event trigger, DROP EXTENSION ... CASCADE would drop columns
+-- with their values.
 CREATE FUNCTION compact_types.guard_drop() RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_drop'
 LANGUAGE c;

@@ -3,9 +3,9 @@
  * compact_types.c
  *	  Module header of the compact_types library.
  *
- * Beyond per-backend caches and settings, the library has no state of its own.
- * It needs preloading only for compact_types.auto.  Each type has its own
- * files.
+ * Except for settings and for caches in each backend, the library has no state
+ * of its own.  It must be preloaded only if compact_types.auto is used.  Each
+ * type has its own files.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

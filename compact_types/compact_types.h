@@ -29,9 +29,9 @@ compact_char_strlen(const char *value, int typlen)
 }
 
 /*
- * Macros that define the functions of one pair of types: those of the six
- * comparison operators, and btree support function 1.  The files of several
- * types use these macros.
+ * Macros that define the functions of one pair of types: the functions of the
+ * six comparison operators, and btree support function 1.  The files of
+ * several types use these macros.
  */
 #define COMPARISON_FUNCTION(name, expression, return_result) \
 	PG_FUNCTION_INFO_V1(name); \
@@ -60,8 +60,9 @@ extern bool compact_last_collate_c;
 
 /*
  * Do what compact_collation_is_c() does, with a cache.  Every comparison of
- * values calls this function, and mostly with the same collation as the
- * comparison before.  The properties of a collation never change.
+ * values calls this function, and usually with the same collation as the
+ * previous comparison.  The cache stays valid, because the properties of a
+ * collation never change.
  */
 static inline bool
 compact_collation_is_c_cached(Oid collid, Oid typid)

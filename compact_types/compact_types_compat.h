@@ -3,8 +3,8 @@
  * compact_types_compat.h
  *	  Differences between the supported PostgreSQL major versions.
  *
- * No other file of the extension looks at PG_VERSION_NUM.  Differences that concern
- * other extensions as well are in bundle_compat.h.
+ * No other file of the extension uses PG_VERSION_NUM.  Differences that
+ * concern other extensions as well are in bundle_compat.h.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,7 +32,10 @@
 
 #include "bundle_compat.h"
 
-/* Tell whether a valid collation compares as memcmp() does, and is deterministic. */
+/*
+ * Find out whether a valid collation compares as memcmp() does, and whether it
+ * is deterministic.
+ */
 static inline void
 compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)
 {
@@ -69,7 +72,10 @@ compat_has_usage(Oid classid, Oid objectid, Oid roleid)
 #endif
 }
 
-/* Return true if the column definition has a STORAGE clause, unknown to 15. */
+/*
+ * Return true if the column definition has a STORAGE clause, which 15 does not
+ * support.
+ */
 static inline bool
 compat_column_has_storage(const ColumnDef *column)
 {
@@ -121,8 +127,8 @@ compat_parse_numeric(PGFunction numeric_input, char *str, Datum *result)
 }
 
 /*
- * The privilege of pg_has_role() for SET ROLE.  Before 16, there is none: every
- * member can SET ROLE.
+ * The privilege that pg_has_role() checks for SET ROLE.  Before 16, there is
+ * no such privilege: every member of a role can SET ROLE to it.
  */
 #if PG_VERSION_NUM >= 160000
 #define COMPAT_SET_ROLE_PRIVILEGE	"SET"
@@ -151,14 +157,20 @@ compat_group_expression(const RangeTblEntry *rte, int attno)
 #define compat_op_interpretation(opno)	get_op_btree_interpretation(opno)
 #endif
 
-/* Flags that make query_tree_walker() skip expressions that Vars are aliases of */
+/*
+ * Flags that make query_tree_walker() skip expressions for which Vars are
+ * aliases
+ */
 #if PG_VERSION_NUM >= 180000
 #define COMPAT_QTW_IGNORE_ALIASES	(QTW_IGNORE_JOINALIASES | QTW_IGNORE_GROUPEXPRS)
 #else
 #define COMPAT_QTW_IGNORE_ALIASES	QTW_IGNORE_JOINALIASES
 #endif
 
-/* Return true if the CHECK constraint is enforced; it need not be, since 18. */
+/*
+ * Return true if the CHECK constraint is enforced.  Since 18, it can be NOT
+ * ENFORCED.
+ */
 static inline bool
 compat_check_is_enforced(const ConstrCheck *check)
 {

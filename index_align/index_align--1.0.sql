@@ -66,7 +66,7 @@ FROM (
 			WHERE l.indexrelid OPERATOR(pg_catalog.=) c.oid AND COALESCE(l.item_alignment, 0) OPERATOR(pg_catalog.<) 8)
 ) s
 WHERE s.ratio OPERATOR(pg_catalog.<) 1::pg_catalog.float8
-	-- an index of up to five pages has no page to save
+	-- an index of up to five pages cannot become a page smaller
 	AND s.size OPERATOR(pg_catalog.>)
 		(5::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::pg_catalog.int8);
 GRANT SELECT ON index_align.candidates TO public;

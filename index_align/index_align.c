@@ -3,16 +3,16 @@
  * index_align.c
  *	  List B-tree indexes whose layout differs from a stock server's.
  *
- * The alignment of an index is in its metapage.  To read the metapage, the
- * index is locked in AccessShareLock.  Only one index is locked at a time, and
- * no longer than necessary, so that a listing never holds two locks for which
+ * The alignment of an index is in its metapage, which is read under an
+ * AccessShareLock on the index.  Only one index is locked at a time, and no
+ * longer than necessary, so that a listing never holds two locks for which
  * another session waits.  Some indexes are skipped: an index that is dropped
  * meanwhile, a temporary index of another session, and an unlogged index while
- * the server is in recovery.  This session cannot see the pages of the latter
+ * the server is in recovery.  This session cannot read the pages of the latter
  * two.
  *
- * System catalogs and TOAST tables are left out, because the server never aligns
- * their indexes.
+ * Indexes of system catalogs and TOAST tables are left out, because the server
+ * never changes their alignment.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -82,12 +82,13 @@ ia_read_alignment(Relation rel)
 		return 0;
 
 	/*
-	 * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY write an index past
-	 * shared buffers, and its metapage last.  Reading the metapage before it
-	 * is written would leave a zero page in shared buffers.  Because of this
-	 * page, the build and later every insertion would fail.  An index with
-	 * indisready has its metapage.  An index without indislive also has its
-	 * metapage: an unfinished drop has reset indisready.
+	 * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY write an index
+	 * without shared buffers, and write its metapage last.  Reading the
+	 * metapage before it is written would leave a zero page in shared
+	 * buffers.  Because of this page, the build and later every insertion
+	 * would fail.  An index with indisready has its metapage.  An index
+	 * without indislive also has its metapage: an unfinished drop has reset
+	 * indisready.
 	 */
 	if (!rel->rd_index->indisready && rel->rd_index->indislive)
 		return 0;
@@ -100,11 +101,11 @@ ia_read_alignment(Relation rel)
 }
 
 /*
- * Do the same for an index whose pages may be damaged.  If they are damaged,
- * return 0, and set *damage to the error message, in the current memory
- * context.  One damaged index must not prevent the others from being listed
- * and restored.  Use a subtransaction, because an error leaves pins and locks
- * of buffers behind.
+ * Do the work of ia_read_alignment() for an index whose pages may be damaged.
+ * If they are damaged, return 0, and set *damage to the error message, in the
+ * current memory context.  One damaged index must not prevent the others from
+ * being listed and restored.  Use a subtransaction, because an error leaves
+ * pins and locks of buffers behind.
  */
 static int
 ia_try_read_alignment(Relation rel, char **damage)
@@ -129,8 +130,8 @@ ia_try_read_alignment(Relation rel, char **damage)
 		edata = CopyErrorData();
 
 		/*
-		 * Pass on other errors, for example a cancel request, which the index
-		 * does not cause.
+		 * Re-raise an error that the index has not caused, for example a
+		 * cancel request.
 		 */
 		if (edata->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
 			edata->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
@@ -149,9 +150,9 @@ ia_try_read_alignment(Relation rel, char **damage)
 }
 
 /*
- * Return true if the name is that of an index that REINDEX CONCURRENTLY
- * creates or replaces.  REINDEX CONCURRENTLY drops this index, unless the
- * command fails.
+ * Return true if the name has the suffix that REINDEX CONCURRENTLY gives to an
+ * index that it creates or replaces.  Such an index is dropped, unless REINDEX
+ * CONCURRENTLY fails.
  */
 static bool
 ia_is_leftover_name(const char *name)
@@ -207,7 +208,8 @@ ia_has_parameter(Oid indexid)
 }
 
 /*
- * Return true if the row of pg_class describes a B-tree that may be aligned.
+ * Return true if the row of pg_class describes a B-tree whose alignment the
+ * server may change.
  */
 static bool
 ia_is_user_btree(Form_pg_class form)
@@ -221,10 +223,10 @@ ia_is_user_btree(Form_pg_class form)
 }
 
 /*
- * Describe an index, in the current memory context.  Return NULL if it is the
- * same as on a stock server, is not a B-tree, is left out of the listing, or
- * does not exist.  An index that cannot be read may have any alignment, so
- * describe it.
+ * Return a description of an index, in the current memory context.  Return
+ * NULL if the index is as on a stock server, is not a B-tree, is left out of
+ * the listing, or does not exist.  Also return a description of an index that
+ * cannot be read, because it may have any alignment.
  */
 IaIndex *
 ia_describe(Oid indexid)
@@ -336,7 +338,7 @@ ia_scope(Oid relid)
 
 /*
  * Sort partitioned indexes first, because new partitions copy their storage
- * parameter, then sort by name.
+ * parameter.  Then sort by name.
  */
 static int
 ia_compare(const ListCell *a, const ListCell *b)
@@ -351,7 +353,7 @@ ia_compare(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Return all indexes of a scope that differ from a stock server's.  The scope
+ * Return all indexes of a scope that are not as on a stock server.  The scope
  * is a table, an index or, with InvalidOid, the database.  Return a sorted
  * list of IaIndex, in the current memory context.  Release all locks that are
  * taken.
@@ -438,9 +440,9 @@ ia_item_alignment(PG_FUNCTION_ARGS)
  * index_align.auto_alignment(index regclass) returns int
  *
  * Return the alignment that item_alignment = auto gives to a B-tree, in bytes:
- * the largest alignment that one of its columns needs, INCLUDE columns among
- * them.  Read only catalogs, and take no lock.  Return NULL if the index does
- * not exist.  Raise an error for other relations.
+ * the largest alignment that any of its columns needs, INCLUDE columns
+ * included.  Read only catalogs, and take no lock.  Return NULL if the index
+ * does not exist.  Raise an error for other relations.
  */
 Datum
 ia_auto_alignment(PG_FUNCTION_ARGS)
@@ -486,10 +488,10 @@ ia_auto_alignment(PG_FUNCTION_ARGS)
 /*
  * index_align.index_layout() returns setof record
  *
- * Return OID, alignment and written storage parameter of each B-tree of the
- * database that differs from a stock server's.  The alignment is NULL if the
- * index has no pages.  It is also NULL, with a warning, if the metapage is
- * damaged.
+ * Return the OID, the alignment and the storage parameter, as it was written,
+ * of each B-tree of the database that is not as on a stock server.  The
+ * alignment is NULL if the index has no pages.  It is also NULL, with a
+ * warning, if the metapage is damaged.
  */
 Datum
 ia_index_layout(PG_FUNCTION_ARGS)
@@ -521,11 +523,11 @@ ia_index_layout(PG_FUNCTION_ARGS)
 /*
  * index_align.reset_item_alignment(index regclass) returns void
  *
- * ALTER INDEX ... RESET (item_alignment) for a partitioned index.  The server
- * has no such command for a partitioned index, although the index keeps the
- * parameter, and new partitions and dumps get the parameter from it.  The
- * caller must own the index.  Raise an error for other relations, for which
- * the command exists.
+ * Do the work of ALTER INDEX ... RESET (item_alignment) for a partitioned
+ * index.  The server has no such command for a partitioned index, although the
+ * index keeps the parameter, and new partitions and dumps get the parameter
+ * from it.  The caller must own the index.  Raise an error for other
+ * relations, for which the command exists.
  */
 Datum
 ia_reset_item_alignment(PG_FUNCTION_ARGS)
@@ -556,8 +558,8 @@ ia_reset_item_alignment(PG_FUNCTION_ARGS)
 				 errhint("Use ALTER INDEX ... RESET (item_alignment).")));
 
 	/*
-	 * Check the owner before the lock: nobody may take a lock for which the
-	 * owner would have to wait.
+	 * Check the owner before the lock: nobody else may take a lock for which
+	 * the owner would have to wait.
 	 */
 	if (!object_ownercheck(RelationRelationId, indexid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);

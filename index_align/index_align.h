@@ -18,8 +18,8 @@
 #include "storage/dsm.h"
 
 /*
- * A B-tree index that differs from a stock server's: its pages are aligned, or
- * the storage parameter is written, or both.
+ * A B-tree index that is not as on a stock server: its pages have another
+ * alignment, or its storage parameter item_alignment is set, or both.
  */
 typedef struct IaIndex
 {
@@ -28,17 +28,20 @@ typedef struct IaIndex
 	Oid			owner;
 	bool		partitioned;	/* has no pages of its own */
 	bool		temp;			/* belongs to this session */
-	bool		live;			/* false halfway through DROP CONCURRENTLY */
+	bool		live;			/* false if DROP CONCURRENTLY is unfinished */
 	bool		exclusion;		/* of an exclusion constraint */
 	bool		leftover;		/* left by a failed REINDEX CONCURRENTLY */
 	int			alignment;		/* in bytes, 0 if there are no pages */
 	char	   *damage;			/* why the pages could not be read, or NULL */
 	char	   *parameter;		/* item_alignment as written, or NULL */
 	char	   *name;			/* schema.name, for messages */
-	char	   *quoted;			/* the same for commands */
+	char	   *quoted;			/* the quoted name, for commands */
 } IaIndex;
 
-/* True if the index needs a build, false if it only loses its storage parameter */
+/*
+ * True if the index must be rebuilt, false if only its storage parameter must
+ * be removed
+ */
 #define IaNeedsBuild(index) ((index)->damage != NULL || \
 							 ((index)->alignment != 0 && \
 							  (index)->alignment != MAXIMUM_ALIGNOF))

@@ -3,7 +3,7 @@
  * index_align_compat.h
  *	  Differences between the supported PostgreSQL major versions.
  *
- * No other file of the extension looks at PG_VERSION_NUM.
+ * No other file of the extension tests PG_VERSION_NUM.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -1,15 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * index_align_estimate.c
- *	  Estimate the saving if an index were aligned to the needs of its keys.
+ *	  Estimate how much smaller an index would be with the alignment that its
+ *	  keys need.
  *
  * An index tuple has a header of 8 bytes and the key, rounded up to the
  * alignment, and a line pointer of 4 bytes.  The key's width follows from the
  * column types, and for varying lengths from the statistics.  If duplicates
  * share a tuple, the index takes less space than one tuple for each entry
- * would.  Alignment then reduces only the space of keys, and the space lost by
- * rounding up after the TIDs.  The TIDs take 6 bytes each at any alignment.
- * Rounding up costs a part of varying length, on average, half of the maximum.
+ * would take.  A smaller alignment then reduces only the space of the keys,
+ * and the space lost by rounding up after the TIDs.  The TIDs take 6 bytes
+ * each at any alignment.  If a part has a varying length, rounding it up adds,
+ * on average, half of the maximum.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -111,9 +113,10 @@ ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partia
  * index_align.estimated_ratio(index regclass, alignment int, pages bigint,
  * tuples float8) returns float8
  *
- * Return the ratio between the size of an index with the given pages and
- * entries at the alignment, and its size at maximal alignment.  Read only
- * catalogs.  Return NULL if the index does not exist or is not a B-tree.
+ * Return the size of an index at the given alignment, divided by its size at
+ * maximal alignment.  pages and tuples are the numbers of its pages and
+ * entries.  Read only catalogs.  Return NULL if the index does not exist or is
+ * not a B-tree.
  */
 Datum
 ia_estimated_ratio(PG_FUNCTION_ARGS)
@@ -185,9 +188,9 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	}
 
 	/*
-	 * An entry with a null has a bitmap.  After it, the columns that are not
-	 * null begin at the next multiple of 8, whatever the alignment.  Assume
-	 * that columns are null independently of one another.
+	 * An entry with a null has a bitmap.  After the bitmap, the columns that
+	 * are not null begin at the next multiple of 8, whatever the alignment.
+	 * Assume that columns are null independently of one another.
 	 */
 	if (complete < 1)
 	{
@@ -236,12 +239,12 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	{
 		/*
 		 * Duplicates share tuples: estimate how many tuples fit into the
-		 * space beside the TIDs.
+		 * space that the TIDs leave.
 		 */
 		double		tids = tuples * sizeof(ItemPointerData);
 		double		keys;
 
-		/* TIDs leave an even number of bytes to round up */
+		/* after the TIDs, the number of bytes to round up is even */
 		now = MAXALIGN((Size) ceil(width)) + sizeof(ItemIdData) + (MAXIMUM_ALIGNOF - 2) / 2.0;
 		then = TYPEALIGN(alignment, (Size) ceil(width)) + sizeof(ItemIdData) + (alignment - 2) / 2.0;
 		keys = Min(Max(used - tids, 0) / now, tuples);

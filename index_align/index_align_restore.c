@@ -9,13 +9,13 @@
  * CONCURRENTLY.  This command cannot run inside a procedure, and would wait
  * for the procedure's own snapshot.  So the procedure commits, and lets a
  * background worker run the commands.  Meanwhile the procedure waits in a
- * transaction without a snapshot, a transaction ID, or a lock.
+ * transaction without a snapshot, a transaction ID, or a lock on a relation.
  *
  * The worker gets the OIDs of the indexes, and makes the commands for an index
  * just before it runs them.  It sends its messages and errors through a queue
- * in dynamic shared memory.  A failed index does not prevent the others from
- * being restored.  If the procedure ends before the worker, by an error, a
- * cancel request or a lost connection, it terminates the worker, too.
+ * in dynamic shared memory.  If an index cannot be restored, the worker still
+ * restores the others.  If the procedure ends before the worker, by an error,
+ * a cancel request or a lost connection, it terminates the worker, too.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -61,9 +61,9 @@ PG_FUNCTION_INFO_V1(ia_restore_stock_commands);
 
 /*
  * Maximum number of concurrent calls, in the whole cluster, of all roles
- * except superusers.  In addition, a role may run one call at a time.  There
- * are limits because each call takes one of the cluster's worker processes for
- * as long as it waits for a lock.
+ * except superusers.  In addition, a role may run only one call at a time.
+ * There are limits because each call takes one of the cluster's worker
+ * processes for as long as it waits for a lock.
  */
 #define IA_MAX_RUNNING	2
 
@@ -83,7 +83,7 @@ typedef struct IaWorker
 	char	   *current;		/* index being restored, or NULL */
 } IaWorker;
 
-/* Settings of the calling session that affect a build, for the worker */
+/* Settings that the worker gets from the calling session: they affect a build */
 static const char *const ia_settings[] = {
 	"maintenance_work_mem",
 	"max_parallel_maintenance_workers",
@@ -93,7 +93,7 @@ static const char *const ia_settings[] = {
 	"default_transaction_read_only",
 };
 
-/* The same, for settings that only a superuser may set */
+/* Further such settings, which only a superuser may set */
 static const char *const ia_superuser_settings[] = {
 	"event_triggers",
 	"session_replication_role",
@@ -114,13 +114,13 @@ ia_commands(const IaIndex *index, bool concurrently)
 		return list_make1(psprintf("SELECT index_align.reset_item_alignment(%s::pg_catalog.regclass)",
 								   quote_literal_cstr(index->quoted)));
 
-	/* An unfinished DROP INDEX CONCURRENTLY: complete it. */
+	/* Complete an unfinished DROP INDEX CONCURRENTLY. */
 	if (!index->live)
 		return list_make1(psprintf("DROP INDEX %sIF EXISTS %s",
 								   can_wait ? "CONCURRENTLY " : "",
 								   index->quoted));
 
-	/* The parameter comes first, because a build would use it. */
+	/* Reset the parameter first, because REINDEX would use it. */
 	if (index->parameter)
 		commands = lappend(commands,
 						   psprintf("ALTER INDEX %s RESET (item_alignment)",
@@ -229,7 +229,7 @@ ia_notice_of_success(const char *name, bool dropped)
 }
 
 /*
- * Make the message and the detail of the worker's error the detail of our
+ * Set the detail of our error to the message and the detail of the worker's
  * error.
  */
 static int
@@ -291,7 +291,8 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 
 		/*
 		 * An index expression may give a warning for each row, so free the
-		 * message's memory, and keep only the index's name and its error.
+		 * memory of the previous message, and keep only the index's name and
+		 * its error.
 		 */
 		MemoryContextReset(message_context);
 		MemoryContextSwitchTo(message_context);
@@ -364,7 +365,7 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 	}
 }
 
-/* Add a setting with its value. */
+/* Append the name and the value of a setting. */
 static void
 ia_serialize_setting(StringInfo settings, const char *name)
 {
@@ -393,7 +394,10 @@ ia_serialize_settings(void)
 	return settings;
 }
 
-/* Take one of the locks that count calls, until the transaction ends. */
+/*
+ * Try to take one of the locks that count calls.  The lock lasts until the
+ * transaction ends.
+ */
 static bool
 ia_try_lock(Oid number, uint16 kind)
 {
@@ -481,7 +485,10 @@ ia_run_worker(List *indexes, bool concurrently)
 	shm_toc_insert(toc, IA_KEY_QUEUE, mq);
 	shm_mq_set_receiver(mq, MyProc);
 
-	/* nothing may fail between the start of the worker and the cleanup */
+	/*
+	 * Allocate this now: nothing may fail between the start of the worker and
+	 * PG_ENSURE_ERROR_CLEANUP().
+	 */
 	context = AllocSetContextCreate(CurrentMemoryContext,
 									"index_align messages",
 									ALLOCSET_SMALL_SIZES);
@@ -526,8 +533,8 @@ ia_run_worker(List *indexes, bool concurrently)
 }
 
 /*
- * Restore temporary indexes, which no other session can access.  Errors are
- * those of the commands.
+ * Restore temporary indexes, which no other session can access.  An error of a
+ * command ends the procedure.
  */
 static void
 ia_restore_temporary(List *indexes)
@@ -586,12 +593,12 @@ ia_commit(void)
 /*
  * CALL index_align.restore_stock(relation regclass, concurrently boolean)
  *
- * Restore the layout and storage parameters of a stock server for the indexes
- * of a table, of a partitioned table and its partitions, for one index, or
- * with NULL for all indexes of the database.  Commit the transaction before
- * the work begins; therefore, the procedure cannot run in a transaction block.
- * Give a notice for each restored index, a warning for each failure, and an
- * error at the end if any index is left.
+ * Restore the layout and storage parameters of a stock server.  Do so for the
+ * indexes of a table, or of a partitioned table and its partitions, for one
+ * index, or, with NULL, for all indexes of the database.  Commit the
+ * transaction before the work begins; therefore, the procedure cannot run in a
+ * transaction block.  Give a notice for each restored index, a warning for
+ * each failure, and an error at the end if any index is still not restored.
  */
 Datum
 ia_restore_stock(PG_FUNCTION_ARGS)
@@ -685,9 +692,10 @@ ia_restore_stock(PG_FUNCTION_ARGS)
  * index_align.restore_stock_commands(relation regclass, concurrently boolean)
  * returns setof text
  *
- * Return the work of restore_stock() with the same arguments, as commands for
- * psql's \gexec, in order, with the same warnings.  The first command is a SET
- * that the other commands need.  Return no rows if there is nothing to do.
+ * Return the commands that restore_stock() would run with the same arguments,
+ * in order, for psql's \gexec.  Give the same warnings.  The first command is
+ * a SET that the other commands need.  Return no rows if there is nothing to
+ * do.
  */
 Datum
 ia_restore_stock_commands(PG_FUNCTION_ARGS)

@@ -70,11 +70,12 @@ ia_send(char type, const char *string)
  * one command.  Leave no transaction open.
  *
  * The command refers to the index by name.  Another index can have the name
- * when it is looked up, since owners can rename indexes.  Building that other
- * index does no harm.  But a superuser's call must not change another index
- * than the index in the list.  So if the index still has its storage parameter
- * after a command, an error rolls the command back.  DROP INDEX CONCURRENTLY
- * cannot be rolled back, so run a drop as the index's owner.
+ * when the name is looked up, since owners can rename indexes.  Rebuilding
+ * that other index does no harm.  But a superuser's call must not change
+ * another index than the one in the caller's list.  So if the index still has
+ * its storage parameter after a command, an error rolls the command back.
+ * DROP INDEX CONCURRENTLY cannot be rolled back, so run a drop as the index's
+ * owner.
  */
 static void
 ia_execute(const IaIndex *index, const char *command)
@@ -173,8 +174,8 @@ ia_invalid_indexes(Oid heapid)
 }
 
 /*
- * Return the name of an index that has become invalid since the list was made,
- * or "".  REINDEX CONCURRENTLY leaves such an index behind if it fails.
+ * Return the name of an invalid index of the table that is not in the list, or
+ * "".  REINDEX CONCURRENTLY leaves such an index behind if it fails.
  */
 static char *
 ia_leftover(Oid heapid, const List *invalid_before)
@@ -276,7 +277,9 @@ ia_restore_index(Oid indexid, bool concurrently)
 	PG_END_TRY();
 }
 
-/* Apply the caller's settings, and set those that the work requires. */
+/*
+ * Apply the caller's settings, and make the settings that the work requires.
+ */
 static void
 ia_apply_settings(const char *settings)
 {

@@ -1,5 +1,6 @@
--- Check the view on any server with the patch, whatever its settings are: its columns, who
--- may read and who may reset it, and that the extension can be moved and dropped.
+-- Check the view pg_stat_bgvacuum on any server with the patch, whatever the settings are.  Check
+-- its columns, who may read it and reset it, and that the extension can be moved to another schema
+-- and dropped.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
@@ -11,22 +12,23 @@ WHERE oid IN ('pg_stat_get_bgvacuum()'::regprocedure, 'pg_stat_get_bgvacuum_tabl
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
 WHERE attrelid = 'pg_stat_bgvacuum_tables'::regclass AND attnum > 0 ORDER BY attnum;
 
--- one row without nulls, and nothing below zero
+-- The view has one row without nulls, and no counter is below zero.
 SELECT count(*) AS rows, count(*) FILTER (WHERE (b.*) IS NOT NULL) AS without_null,
   bool_and(least(rounds, candidates, pages_pruned, tuples_removed, items_dead, bytes_freed, pages_visible, pages_frozen,
     pages_published, pages_reused, pages_lost, skipped_unstamped, skipped_little, skipped_clean, skipped_recent, skipped_locked, skipped_image, skipped_multixact) >= 0) AS counts,
   bool_and(stats_reset BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now()) AS since
 FROM pg_stat_bgvacuum b;
 
--- the function returns the same as the view
+-- The function returns the same as the view.
 SELECT v.stats_reset = f.stats_reset AS same FROM pg_stat_bgvacuum v, pg_stat_get_bgvacuum() f;
 
--- a reset changes stats_reset
+-- A reset changes stats_reset.
 SELECT stats_reset AS before FROM pg_stat_bgvacuum \gset
 SELECT pg_stat_reset_bgvacuum();
 SELECT stats_reset > :'before' AND stats_reset <= clock_timestamp() AS later FROM pg_stat_bgvacuum;
 
--- everybody may look, as at pg_stat_bgwriter, but not reset, and not drop
+-- Every role may read the view, like pg_stat_bgwriter.  But an ordinary role may not reset the
+-- counters or drop the extension.
 CREATE ROLE regress_bv_user;
 SET ROLE regress_bv_user;
 SELECT count(*) FROM pg_stat_bgvacuum;
@@ -35,7 +37,7 @@ SELECT count(*) >= 0 AS tables FROM pg_stat_bgvacuum_tables;
 SELECT count(*) >= 0 AS tables FROM pg_stat_get_bgvacuum_tables();
 SELECT pg_stat_reset_bgvacuum();
 DROP EXTENSION bgvacuum;
--- unless the right is granted
+-- The role may reset the counters if the privilege is granted.
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() TO regress_bv_user;
 SET ROLE regress_bv_user;
@@ -45,7 +47,7 @@ REVOKE EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() FROM regress_bv_user;
 DROP ROLE regress_bv_user;
 SELECT name, superuser, trusted, relocatable FROM pg_available_extension_versions WHERE name = 'bgvacuum';
 
--- the settings: their properties, who may change them, and invalid values
+-- Check the settings: their properties, who may change them, and invalid values.
 SELECT name, vartype, context, boot_val, category LIKE 'Developer%' AS developer
 FROM pg_settings WHERE name ~ 'bgwriter_vacuum' ORDER BY name COLLATE "C";
 SELECT boot_val, min_val FROM pg_settings WHERE name = 'bgwriter_lru_maxpages';
@@ -53,7 +55,7 @@ SET bgwriter_vacuum = on;
 ALTER SYSTEM SET bgwriter_vacuum = maybe;
 ALTER SYSTEM SET bgwriter_lru_maxpages = -1;
 
--- move the extension to another schema, and drop it
+-- Move the extension to another schema, and drop it.
 CREATE SCHEMA bv;
 ALTER EXTENSION bgvacuum SET SCHEMA bv;
 SELECT count(*) FROM bv.pg_stat_bgvacuum;

@@ -1,7 +1,7 @@
--- Check what background vacuum does to tables, by their statistics and by the view:
--- which dead rows it removes, which still count for autovacuum, which tables it leaves
--- alone, and that inserts use the space.  The server's settings are changed for
--- that, and are restored at the end, also those of ALTER SYSTEM.
+-- Check what background vacuum does to tables, by their statistics and by the view
+-- pg_stat_bgvacuum: which dead rows it removes, which rows still count as dead for autovacuum,
+-- which tables it does not change, and that inserts use the free space.  The test changes settings
+-- of the server, and restores them at the end, including those of ALTER SYSTEM.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
@@ -11,7 +11,7 @@ FROM (VALUES ('bgwriter_delay', '10ms'), ('bgwriter_lru_maxpages', '100'), ('bgw
   ('debug_bgwriter_vacuum', 'off')) s (name, wanted)
 LEFT JOIN pg_file_settings f ON f.name = s.name AND f.sourcefile LIKE '%/postgresql.auto.conf';
 
--- Wait for a condition on statistics; false if it takes a minute.
+-- Wait for a condition on statistics.  Return false if the condition is not met within a minute.
 CREATE FUNCTION bv_wait(condition text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
   met bool;
@@ -28,8 +28,9 @@ END $$;
 CREATE FUNCTION bv_dead(relation regclass) RETURNS int8 LANGUAGE sql
 RETURN pg_stat_get_dead_tuples(relation);
 
--- Pages get stamps, but bgwriter looks at no page that is in use.  This session must have
--- the settings, too, and it reads the configuration only between two commands.
+-- Pages get stamps (the marks of changed pages), but bgwriter does not visit pages that are in use.
+-- This session must have the settings as well, and it reads the configuration only between two
+-- commands.
 SELECT format('ALTER SYSTEM SET %I = %L', name, wanted) FROM bv_settings ORDER BY name \gexec
 SELECT pg_reload_conf();
 \o /dev/null
@@ -37,9 +38,9 @@ SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'on' \watch interval=0.05 c
 \o
 SHOW bgwriter_vacuum;
 
--- Autovacuum is off for these tables, so that only the background writer prunes them:
--- HOT updates; deleted rows; the same in tables that it must not touch.
--- Only dirty pages are pruned, so no checkpoint may write them in between.
+-- Autovacuum is off for these tables, so that only the background writer prunes them.  One table
+-- has HOT updates, one has deleted rows, and the others are tables that the background writer must
+-- not change.  It prunes only dirty pages, so no checkpoint may write these pages meanwhile.
 CHECKPOINT;
 CREATE TABLE bv_hot (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE TABLE bv_deleted (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
@@ -61,17 +62,19 @@ SELECT bv_dead('bv_hot') AS hot, bv_dead('bv_deleted') AS deleted, bv_dead('bv_u
   bv_dead('bv_catalog') AS catalog, bv_dead('bv_temp') AS temp;
 SELECT pg_relation_size('bv_deleted') AS size_before \gset
 
--- Now the background writer looks at every page.
+-- From now on, the background writer visits every page.
 SELECT pg_stat_reset_bgvacuum();
 ALTER SYSTEM SET debug_bgwriter_vacuum = on;
 SELECT pg_reload_conf();
 SELECT bv_wait($$ (SELECT tuples_removed >= 1500 AND items_dead >= 500 FROM pg_stat_bgvacuum) $$);
--- wait for the statistics, and for two more rounds, which might change the other tables
+-- Wait for the statistics, and then for two more rounds, in which the other tables could be
+-- changed.
 SELECT bv_wait($$ bv_dead('bv_hot') = 0 $$);
 SELECT rounds FROM pg_stat_bgvacuum \gset
 SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
 
--- Removed rows do not count as dead any more, dead line pointers do: only VACUUM removes them.
+-- Removed rows do not count as dead any more.  Dead line pointers still count, because only VACUUM
+-- removes them.
 SELECT bv_dead('bv_hot') AS hot, bv_dead('bv_deleted') AS deleted, bv_dead('bv_unlogged') AS unlogged,
   bv_dead('bv_catalog') AS catalog, bv_dead('bv_temp') AS temp;
 SELECT pg_stat_get_live_tuples('bv_hot'::regclass) AS hot, pg_stat_get_live_tuples('bv_deleted'::regclass) AS deleted;
@@ -79,9 +82,9 @@ SELECT pages_pruned > 0 AS pages, pages_pruned <= candidates AS candidates, tupl
   bytes_freed / tuples_removed BETWEEN 128 AND 144 AS bytes, pages_published > 0 AS published
 FROM pg_stat_bgvacuum;
 
--- New rows take the space of the deleted ones, and the table hardly grows.  Insert them in
--- parts, two rounds apart, because few pages are offered before some are taken.
--- Without reuse the table would grow by five pages.
+-- New rows use the space of the deleted rows, so the table hardly grows.  Insert the rows in parts,
+-- two rounds apart, because few pages are offered before some are taken.  If the space were not
+-- reused, the table would grow by five pages.
 DO $$
 DECLARE
   seen bigint;
@@ -99,14 +102,15 @@ BEGIN
 END $$;
 SELECT pg_relation_size('bv_deleted') - :size_before <= 2 * 8192 AS same_size, pages_reused > 0 AS reused FROM pg_stat_bgvacuum;
 
--- No row is lost, and no deleted row is back.
+-- No row is lost, and no deleted row has come back.
 SELECT count(*), sum(i), min(t) = repeat('y', 100) AND max(t) = repeat('y', 100) AS values FROM bv_hot;
 SELECT count(*), sum(i), count(*) FILTER (WHERE t = repeat('z', 100)) AS new FROM bv_deleted;
 SET enable_seqscan = off;
 SELECT count(*) FROM bv_deleted WHERE i BETWEEN 1 AND 1000;
 RESET enable_seqscan;
 
--- Rows of nearly a page, and a low fillfactor: the room for updates must not be more than a page has.
+-- Some rows are nearly as large as a page, and one fillfactor is low.  The space that is kept free
+-- for updates must not be larger than a page.
 CREATE TABLE bv_wide (i int, t text) WITH (autovacuum_enabled = off);
 ALTER TABLE bv_wide ALTER t SET STORAGE PLAIN;
 CREATE TABLE bv_filled (i int, t text) WITH (fillfactor = 10, autovacuum_enabled = off);
@@ -119,7 +123,7 @@ INSERT INTO bv_wide SELECT i, repeat('x', 7600) FROM generate_series(1, 20) i;
 INSERT INTO bv_filled SELECT i, repeat('x', 400) FROM generate_series(1, 20) i;
 SELECT (SELECT count(*) FROM bv_wide) AS wide, (SELECT count(*) FROM bv_filled) AS filled;
 
--- A table that is rewritten keeps its name in the view.
+-- After a rewrite, the view still has the name of the table.
 ALTER TABLE bv_filled ALTER i TYPE int8;
 INSERT INTO bv_filled VALUES (21, 'after');
 SELECT count(*) FROM pg_stat_bgvacuum_tables WHERE relid = 'bv_filled'::regclass;
@@ -128,7 +132,7 @@ SELECT count(*) FROM pg_stat_bgvacuum_tables WHERE relid = 'bv_filled'::regclass
 VACUUM bv_deleted;
 SELECT bv_dead('bv_deleted') AS deleted;
 
--- Rows that are deleted while bgwriter_vacuum is off stay, also after it is on again.
+-- Rows that are deleted while bgwriter_vacuum is off are not pruned, even after it is on again.
 ALTER SYSTEM SET bgwriter_vacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
@@ -146,7 +150,7 @@ SELECT rounds FROM pg_stat_bgvacuum \gset
 SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
 SELECT bv_dead('bv_off') AS off;
 
--- Temporary tables have no stamps, also if they are pruned while bgwriter_vacuum is off.
+-- Temporary tables have no stamps, even if they are pruned while bgwriter_vacuum is off.
 ALTER SYSTEM SET bgwriter_vacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
@@ -161,7 +165,7 @@ SELECT count(*), sum(i) FROM bv_hot;
 DROP TABLE bv_wide, bv_filled, bv_hot, bv_deleted, bv_unlogged, bv_catalog, bv_temp, bv_off;
 DROP FUNCTION bv_wait(text), bv_dead(regclass);
 
--- Restore the settings, which need not be the same on every server.
+-- Restore the settings.  Do not echo the commands, because the settings may differ between servers.
 \set ECHO none
 SELECT CASE WHEN was IS NULL THEN format('ALTER SYSTEM RESET %I', name) ELSE format('ALTER SYSTEM SET %I = %L', name, was) END
 FROM bv_settings ORDER BY name \gexec

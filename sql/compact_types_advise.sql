@@ -1,6 +1,6 @@
 --
--- Advice and conversion: which types are proposed and why, what a conversion keeps,
--- and what it refuses, in which case nothing changes.
+-- Test advise() and convert(): which types advise() proposes and why, what a conversion keeps, and
+-- which conversions are refused.  A refused conversion changes nothing.
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -40,7 +40,8 @@ SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('p
 WHERE column_name ~ '^at_' ORDER BY attnum;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true, narrow => true)
 WHERE column_name ~ 'id' ORDER BY attnum;
--- three bytes only in an index of several columns, and only if asked for
+-- advise() proposes a type of three bytes for a key only if the index has several columns, and only
+-- with narrow_keys.
 CREATE TABLE composite (w int4, o int4, alone int4 UNIQUE, above int4, none int4, PRIMARY KEY (w, o));
 CREATE INDEX ON composite (above, w);
 INSERT INTO composite SELECT i % 10, i * 8388, i * 8388, i * 8389, i * 8388 FROM generate_series(1, 1000) i;
@@ -51,7 +52,8 @@ SELECT * FROM compact_types.convert('composite', narrow_keys => true, narrow => 
 \d composite
 SELECT sum(w), sum(o), sum(alone), sum(above), sum(none) FROM composite;
 ROLLBACK;
--- not if another object depends on the column and would block the conversion of the table
+-- It does not propose the type if another object depends on the column and would block the
+-- conversion of the table.
 CREATE TABLE referenced (w int4, o int4, code char(20), PRIMARY KEY (w, o));
 INSERT INTO referenced SELECT 100000 * i, 8000 * i, 'x' FROM generate_series(1, 1000) i;
 CREATE TABLE referencing (w int4, o int4, FOREIGN KEY (w, o) REFERENCES referenced);
@@ -60,7 +62,8 @@ CREATE TABLE part_indexed (a int8, b int8, PRIMARY KEY (b, a));
 CREATE INDEX part_index ON part_indexed (b) WHERE a > 5;
 INSERT INTO part_indexed SELECT 8000 * i, 8000 * i FROM generate_series(1, 1000) i;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true, narrow => true) ORDER BY attnum;
--- not if the narrower type would overflow, in CHECK constraints and expressions of statistics; comparisons and casts do no harm
+-- It does not propose the type if the narrower type could overflow in a CHECK constraint or in an
+-- expression of statistics.  Comparisons and casts cannot overflow.
 CREATE TABLE computing (s int4, o int4, p int4, q int4, t int4, d numeric(14,2), PRIMARY KEY (o, p, q), CONSTRAINT difference CHECK (o - p < 10000000 AND q > 0),
   CONSTRAINT product CHECK (s * t::int8 >= 0), CONSTRAINT double CHECK (d * 2 < 1e12), CHECK (q::int8 * 2 > 0 AND (q IN (1, 2) OR q > 2)));
 INSERT INTO computing SELECT 1, 8000 * i, 4000 * i, 4000 * i, 1, 1234567890.25 + i FROM generate_series(1, 1000) i;
@@ -73,7 +76,7 @@ ALTER TABLE computing DROP CONSTRAINT double;
 SELECT * FROM compact_types.convert('computing', narrow_keys => true, narrow => true);
 INSERT INTO computing VALUES (1, 3, 4, 4, 1);
 ANALYZE computing;
--- no advice without rows
+-- There is no advice for a table without rows.
 CREATE TABLE empty (a int, b char(24));
 SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty', narrow => true);
 SELECT rows, bytes_row_now, heap_pages, heap_pages_after, column_order, alter_statement FROM compact_types.advise_table('empty', narrow => true);
@@ -83,7 +86,7 @@ SELECT * FROM compact_types.advise('no_columns', narrow => true);
 SELECT rows, heap_pages, heap_pages_after FROM compact_types.advise_table('no_columns', narrow => true);
 
 --
--- The table as a whole
+-- Advice on the table as a whole
 --
 CREATE TABLE "odd ""names" (
   "select" bool NOT NULL, n int8, "a;b" char(8) COLLATE "POSIX" DEFAULT 'x', k int8 NOT NULL, f bool, "c c" char(2) NOT NULL)
@@ -92,7 +95,7 @@ INSERT INTO "odd ""names" SELECT true, i % 100, 'v' || i, 10000000000 + i, false
 SELECT rows, heap_pages = heap_pages_now AS unchanged, heap_pages_now, heap_pages_after, heap_pages_reordered, column_order
 FROM compact_types.advise_table('"odd ""names"', narrow => true);
 SELECT alter_statement, create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gx
--- both statements work
+-- Both statements work.
 SELECT create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gexec
 DROP TABLE "odd ""names_compact";
 BEGIN;
@@ -102,11 +105,11 @@ ROLLBACK;
 SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
 \d "odd ""names"
 SELECT count(*), min("a;b"::text), max("c c"::text) FROM "odd ""names";
--- nothing is left to convert
+-- No column is left to convert.
 SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
 
 --
--- Conversion carries constraints, indexes, comments, privileges, views
+-- A conversion keeps constraints, indexes, comments, privileges and views
 --
 SET ROLE regress_advise_owner;
 CREATE TABLE orders (
@@ -141,7 +144,7 @@ SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
   (SELECT array_agg(ROW(attname, attacl, col_description(attrelid, attnum))::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid) AS columns
 FROM pg_class c WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace;
 SELECT relname, relacl IS NULL AS default_acl, reloptions FROM before_views ORDER BY 1;
--- the views keep their privileges, whatever the default privileges are
+-- The views keep their privileges, whatever the default privileges are.
 ALTER DEFAULT PRIVILEGES FOR ROLE regress_advise_owner IN SCHEMA adv GRANT ALL ON TABLES TO PUBLIC;
 SELECT 'bystander'::regclass::oid AS bystander, pg_relation_filenode('orders') AS filenode \gset
 SELECT * FROM compact_types.convert('orders', narrow => true);
@@ -185,23 +188,23 @@ END $$;
 CREATE TABLE base (a int4, c char(13), t text, n int4, d char(14));
 INSERT INTO base SELECT i, 'c' || i, 'some text or other ' || i, i % 10, 'd' || i FROM generate_series(1, 1000) i;
 ALTER TABLE base ADD UNIQUE (c);
--- foreign keys, on either side
+-- Test foreign keys, on either side.
 CREATE TABLE child (c char(13) REFERENCES base (c), x int);
 INSERT INTO child SELECT c, 1 FROM base;
 SELECT * FROM refused('base', '{c}');
 SELECT * FROM refused('child', '{c}');
 DROP TABLE child;
--- materialized views, rules, functions
+-- Test materialized views, rules and functions.
 CREATE MATERIALIZED VIEW base_mat AS SELECT c FROM base;
 CREATE RULE base_rule AS ON UPDATE TO base WHERE new.c = 'x' DO INSTEAD NOTHING;
 CREATE FUNCTION base_func() RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT max(c) FROM adv.base; END;
 SELECT * FROM refused('base', '{c}');
--- a column without any of these can still be converted
+-- A column that none of these objects uses can still be converted.
 SELECT * FROM compact_types.convert('base', '{d}', narrow => true);
 DROP MATERIALIZED VIEW base_mat;
 DROP RULE base_rule ON base;
 DROP FUNCTION base_func;
--- triggers, policies, generated columns, publications, exclusion constraints
+-- Test triggers, policies, generated columns, publications and exclusion constraints.
 CREATE FUNCTION base_trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
 CREATE TRIGGER base_update BEFORE UPDATE OF t ON base FOR EACH ROW EXECUTE FUNCTION base_trigger();
 CREATE POLICY base_policy ON base USING (n > 0);
@@ -223,20 +226,20 @@ CREATE PUBLICATION adv_table FOR TABLE base;
 SET client_min_messages = warning;
 SELECT * FROM refused('base');
 DROP PUBLICATION adv_columns, adv_rows, adv_table;
--- indexes
+-- Test indexes.
 CREATE INDEX base_pattern ON base (c bpchar_pattern_ops);
 CREATE INDEX base_expression ON base (upper(t));
 CREATE INDEX base_partial ON base (a) WHERE n = 1;
 CREATE INDEX base_gist ON base USING gist (daterange(DATE '2026-01-01', DATE '2026-01-01' + n));
 SELECT * FROM refused('base');
 DROP INDEX base_pattern, base_expression, base_partial, base_gist;
--- the row type
+-- Test uses of the row type.
 CREATE FUNCTION of_row(base) RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE TABLE of_rows (b base[]);
 SELECT * FROM refused('base', '{c}');
 DROP FUNCTION of_row;
 DROP TABLE of_rows;
--- views that cannot be created again as they were
+-- Test views that cannot be created again as they were.
 CREATE VIEW base_view AS SELECT c FROM base;
 CREATE VIEW base_view2 AS SELECT c FROM base_view;
 CREATE RULE view_rule AS ON INSERT TO base_view DO INSTEAD NOTHING;
@@ -252,17 +255,17 @@ SELECT * FROM refused('base', '{c}');
 DROP MATERIALIZED VIEW view_mat;
 DROP FUNCTION of_view;
 DROP VIEW base_view CASCADE;
--- views that refer to themselves
+-- Test views that refer to themselves.
 CREATE VIEW circle AS SELECT c FROM base;
 CREATE VIEW circle2 AS SELECT c FROM circle;
 CREATE OR REPLACE VIEW circle AS SELECT b.c FROM base b, circle2;
 SELECT * FROM refused('base', '{c}');
 DROP VIEW circle CASCADE;
--- a constraint that does not hold for the new type: the error undoes it all
+-- Test a constraint that is not true for the new type.  The error undoes the whole conversion.
 ALTER TABLE base ADD CHECK (pg_typeof(c) = 'character'::regtype);
 SELECT state, message, changed FROM refused('base', '{c}');
 ALTER TABLE base DROP CONSTRAINT base_c_check;
--- inheritance, partitions, typed tables
+-- Test inheritance, partitions and typed tables.
 CREATE TABLE heir () INHERITS (base);
 INSERT INTO heir SELECT * FROM base;
 SELECT * FROM refused('base', '{c}');
@@ -277,7 +280,7 @@ CREATE TYPE row_type AS (c char(15));
 CREATE TABLE typed OF row_type;
 INSERT INTO typed VALUES ('c');
 SELECT * FROM refused('typed');
--- arguments that are not a table or not a column, and a column without a proposal
+-- Test arguments that are not a table or not a column, and a column without a proposal.
 SELECT * FROM refused('bystander');
 SELECT * FROM refused('orders_qty');
 SELECT * FROM refused('base', '{nonesuch}');
@@ -312,7 +315,7 @@ ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_advise_other;
 SELECT compact_types.advise('orders', narrow => true);
 RESET ROLE;
--- a view of another owner
+-- Test a view of another owner.
 SET ROLE regress_advise_owner;
 CREATE TABLE owned (c char(16), n int);
 INSERT INTO owned SELECT 'c' || i, i FROM generate_series(1, 100) i;
@@ -324,7 +327,7 @@ CREATE VIEW others_view AS SELECT c FROM owned;
 SET ROLE regress_advise_owner;
 SELECT * FROM refused('owned');
 DROP VIEW others_view;
--- the type is created by its extension, which takes a privilege
+-- convert() creates the extension of the type.  This needs a privilege on the database.
 SELECT * FROM refused('owned');
 RESET ROLE;
 SELECT format('GRANT CREATE ON DATABASE %I TO regress_advise_owner', current_database()) \gexec
@@ -332,11 +335,11 @@ SET ROLE regress_advise_owner;
 SELECT * FROM compact_types.convert('owned', narrow => true);
 RESET ROLE;
 
--- convert_row() does nothing by itself
+-- convert_row() does nothing if a user calls it.
 SELECT compact_types.convert_row(42), compact_types.convert_row(NULL::text) IS NULL AS "null";
 SELECT count(*) FROM compact_types.convert_progress;
 
--- a temporary view of a table that is not temporary
+-- Test a temporary view of a table that is not temporary.
 CREATE TABLE lasting (c char(18));
 INSERT INTO lasting SELECT 'c' || i FROM generate_series(1, 10) i;
 CREATE TEMP VIEW fleeting AS SELECT c FROM lasting;
@@ -344,7 +347,7 @@ SELECT object_type, replace(object_name, pg_my_temp_schema()::regnamespace::text
 FROM compact_types.convert('lasting', narrow => true);
 SELECT count(*) FROM pg_temp.fleeting;
 
--- functions in constraints run with the caller's search_path
+-- Functions in constraints run with the caller's search_path.
 CREATE FUNCTION in_path(text) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RETURN helper($1); END';
 CREATE FUNCTION helper(text) RETURNS bool LANGUAGE sql AS 'SELECT true';
 CREATE TABLE checked (c char(17) CHECK (in_path(c)));
@@ -352,7 +355,7 @@ INSERT INTO checked SELECT 'c' || i FROM generate_series(1, 10) i;
 SELECT * FROM compact_types.convert('checked', narrow => true);
 
 --
--- Names are not executed as SQL, and are truncated between characters
+-- Names are not executed as SQL, and long names are truncated between characters
 --
 CREATE UNLOGGED TABLE injected (i int8, "a TYPE int4); DROP TABLE victim; --" char(5)) WITH (fillfactor = 90, toast_tuple_target = 256);
 INSERT INTO injected SELECT 1, 'b';
@@ -364,7 +367,8 @@ SELECT create_statement FROM compact_types.advise_table(:'long_name', narrow => 
 SELECT relname FROM pg_class WHERE relname ~ '^xä' ORDER BY 1;
 
 --
--- Defaults are values, too.  Users' functions in them are not called.
+-- Defaults are values that must fit as well.  advise() does not call functions of users in
+-- defaults.
 --
 CREATE FUNCTION not_called() RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 CREATE TABLE defaults (multibyte char(6) DEFAULT 'ä', at_end timestamp(0) DEFAULT 'infinity', at_now timestamp(0) DEFAULT localtimestamp,
@@ -382,7 +386,7 @@ INSERT INTO compressed SELECT repeat('the quick brown fox ', 55), repeat('jumps 
 CREATE TABLE external (t text, filler text);
 INSERT INTO external SELECT (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, 62) j),
   (SELECT string_agg(md5(j || ' ' || i), '') FROM generate_series(1, 5) j) FROM generate_series(1, 200) i;
--- the text becomes so short that the other column stays in the row
+-- In the next table, the text becomes so short that the other column stays in the row.
 CREATE TABLE came_in (t text, b bytea);
 INSERT INTO came_in SELECT (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, 31) j),
   (SELECT decode(string_agg(md5(j || ' ' || i), ''), 'hex') FROM generate_series(1, 69) j) FROM generate_series(1, 200) i;
@@ -419,7 +423,7 @@ EXCEPTION
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
     RETURN concat_ws(E'\n', state, message, detail, hint);
 END $$;
--- showing, comparing and counting
+-- These views only show, compare and count columns.
 SELECT query, verdict(query) FROM (VALUES
   ('SELECT a, d AS e FROM calc WHERE a < 100 AND 1.5 <> d AND a IS NOT NULL ORDER BY d DESC, a'),
   ('SELECT count(a), count(*) AS n FROM calc GROUP BY a HAVING count(d) FILTER (WHERE a <> 7) > 0'),
@@ -432,7 +436,7 @@ SELECT query, verdict(query) FROM (VALUES
   ('SELECT b FROM other WHERE EXISTS (SELECT a FROM calc WHERE calc.a = other.a)'),
   ('SELECT b FROM other WHERE a IN (SELECT a FROM calc)'),
   ('SELECT a::numeric * 2 + d::numeric(14,2) AS n, a::text || d::text AS t, sum(d::float8) OVER () AS w FROM calc')) v (query);
--- everything else
+-- These views do anything else with columns.
 SELECT query, verdict(query) FROM (VALUES
   ('SELECT a * 2 AS x FROM calc'),
   ('SELECT 1 AS x FROM calc WHERE a * 1000 > 5 AND d + 1 > 2'),
@@ -449,18 +453,19 @@ SELECT query, verdict(query) FROM (VALUES
   ('SELECT CASE WHEN a > 1 THEN a ELSE 0 END AS x FROM calc'),
   ('SELECT x.a FROM calc, LATERAL (VALUES (calc.a)) x (a)'),
   ('SELECT to_jsonb(calc) FROM calc')) v (query);
--- what a view shows has the new type, all else in it keeps its own
+-- A column that a view only shows gets the new type.  All other expressions keep their types.
 SELECT verdict('SELECT s, s LIKE ''s1%'' AS t, octet_length(s) AS l FROM calc', '{s}');
 SELECT verdict('SELECT coalesce(s, ''x'') AS y FROM calc', '{s}'), verdict('SELECT max(s) AS y FROM calc', '{s}');
 CREATE FUNCTION overloaded(bpchar) RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION overloaded(varchar) RETURNS int LANGUAGE sql AS 'SELECT 2';
 SELECT verdict('SELECT overloaded(s) FROM calc', '{s}');
--- through another view
+-- Test a view that computes with a column of another view.
 CREATE VIEW calc_shown AS SELECT a AS shown, d FROM calc;
 CREATE VIEW calc_computed AS SELECT shown + 1 AS x, d FROM calc_shown;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc', narrow => true) ORDER BY attnum;
 DROP VIEW calc_computed;
--- views without columns, without privileges, and views that must not get the default privileges
+-- Test views without columns, views without privileges, and views that must not get the default
+-- privileges.
 CREATE VIEW calc_nothing AS SELECT FROM calc WHERE a = 1;
 CREATE VIEW calc_secret AS SELECT a FROM calc;
 REVOKE ALL ON calc_secret FROM CURRENT_USER;
@@ -487,7 +492,7 @@ SET timezone = 'Asia/Kolkata';
 SET intervalstyle = 'sql_standard';
 SET array_nulls = off;
 SET transform_null_equals = on;
--- from 19 on, standard_conforming_strings cannot be off
+-- From 19 on, standard_conforming_strings cannot be off.
 SELECT current_setting('server_version_num')::int < 190000 AS has_strings \gset
 \if :has_strings
 SET standard_conforming_strings = off;
@@ -507,7 +512,7 @@ RESET standard_conforming_strings;
 RESET escape_string_warning;
 \endif
 SELECT settings_text() = :'before' AS same;
--- a transaction with an older snapshot cannot convert
+-- A transaction with an older snapshot cannot convert a table.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT compact_types.convert('base', narrow => true);
 ROLLBACK;
@@ -536,7 +541,7 @@ SELECT column_name, proposed_type, blockers FROM compact_types.advise('ranges', 
 SELECT object_name, new_type FROM compact_types.convert('ranges', narrow => true);
 
 --
--- Functions of the table's owner do not run with the rights of the user who converts it
+-- Functions of the table's owner do not run with the rights of the user who converts the table
 --
 SET ROLE regress_advise_owner;
 CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN current_user = 'regress_advise_owner'; END $$;
@@ -544,7 +549,7 @@ CREATE TABLE trapped (c char(5) CHECK (as_owner(c)));
 INSERT INTO trapped VALUES ('c');
 RESET ROLE;
 SELECT object_name, new_type FROM compact_types.convert('trapped', narrow => true);
--- advice does not read a table in a schema that the caller may not use
+-- advise() does not read a table in a schema that the caller may not use.
 CREATE SCHEMA closed;
 CREATE TABLE closed.t (c char(5));
 GRANT SELECT ON closed.t TO regress_advise_other;

@@ -1,6 +1,6 @@
 --
--- Fixed-length strings: the values mean what char(n)'s mean, apart from the
--- limit, which is in bytes, and from values too long, which are never cut.
+-- Fixed-length strings.  Values mean the same as values of char(n), with two differences: the limit
+-- is in bytes, and values that are too long are never truncated.
 --
 CREATE EXTENSION compact_char24;
 CREATE EXTENSION compact_char8;
@@ -10,7 +10,8 @@ SELECT typname, typlen, typbyval, typalign, typstorage, typcategory,
        typispreferred, typcollation::regcollation
 FROM pg_type WHERE typname ~ '^compact_char' ORDER BY typlen;
 
--- a value takes exactly its length in a row: no header, no padding
+-- A value takes exactly the length of its type in a row, without a header and without alignment
+-- padding.
 SELECT pg_column_size('a'::compact_char1) AS c1,
        pg_column_size('a'::compact_char8) AS c8,
        pg_column_size('a'::compact_char24) AS c24,
@@ -18,7 +19,7 @@ SELECT pg_column_size('a'::compact_char1) AS c1,
        - pg_column_size(ROW()) AS in_row;
 
 --
--- Input: trailing blanks do not count, all others do
+-- Input: trailing blanks do not count, all other blanks do
 --
 CREATE TABLE words (id int, c compact_char8, b char(8));
 INSERT INTO words VALUES
@@ -33,7 +34,7 @@ FROM words WHERE id NOT IN (9, 10) ORDER BY id;
 SELECT count(*) AS different FROM words
 WHERE format('%s', c) IS DISTINCT FROM format('%s', b);
 
--- the limit is in bytes
+-- The limit is in bytes.
 SELECT 'äöüß'::compact_char8;
 SELECT 'abcdefghi'::compact_char8;
 \set VERBOSITY sqlstate
@@ -52,11 +53,11 @@ UPDATE words SET c = c || '123456789' WHERE id = 3;
 COPY words (id, c) FROM stdin;
 13	abcdefghi
 \.
--- in a comparison, too, a constant of unknown type takes the column's type
+-- In a comparison as well, a constant of unknown type gets the type of the column.
 SELECT count(*) FROM words WHERE c = 'abcdefghi';
 SELECT count(*) FROM words WHERE c = 'abcdefghi'::text;
 SELECT count(*) FROM words;
--- an invalid byte sequence never gets in
+-- An invalid byte sequence is refused.
 SELECT convert_from('\xe4'::bytea, 'UTF8')::compact_char8;
 
 --
@@ -67,7 +68,7 @@ SELECT id, '[' || c::text || ']' AS text, '[' || c::varchar || ']' AS varchar,
        c::text IS NOT DISTINCT FROM b::text AS text_same,
        octet_length(c::bpchar) IS NOT DISTINCT FROM octet_length(b) AS bpchar_same
 FROM words WHERE id NOT IN (9, 10) ORDER BY id;
--- JSON functions show the padding, as those of char(n) do
+-- JSON functions show the trailing blanks, as they do for char(n).
 SELECT to_jsonb(c) AS jsonb, to_jsonb(c) IS NOT DISTINCT FROM to_jsonb(b) AS same,
        to_json(c)::text = to_json(b)::text AND json_build_array(c)::text = json_build_array(b)::text AS json_same
 FROM words WHERE id NOT IN (9, 10) ORDER BY id;
@@ -76,9 +77,9 @@ FROM pg_cast
 WHERE castsource = 'compact_char8'::regtype OR casttarget = 'compact_char8'::regtype
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
 SELECT 42::text::compact_char8, 'abc'::varchar(3)::compact_char8, 'abc '::char(5)::compact_char8;
--- one length to another goes through text
+-- A cast from one length to another goes through text.
 SELECT 'abc'::compact_char8::text::compact_char24;
--- functions of text take the value without its padding
+-- Functions of text get the value without its trailing blanks.
 SELECT length(c), upper(c), c || '|', substr(c, 2, 2), c LIKE 'abc', md5(c) = md5('abc')
 FROM words WHERE id = 4;
 SELECT max(c), min(c) FROM words WHERE id BETWEEN 3 AND 7;
@@ -91,7 +92,7 @@ INSERT INTO samples VALUES
   (1, ''), (2, 'a'), (3, 'a '), (4, 'A'), (5, 'b'), (6, 'ab'), (7, 'aB'),
   (8, E'a\x01'), (9, E'a\t'), (10, 'a b'), (11, 'ä'), (12, 'z'), (13, 'é'),
   (14, 'abcdefgh'), (15, 'abcdefg'), (16, ' a'), (17, '~'), (18, 'abcdefgz');
--- every operator against char(n)'s answer, for all pairs
+-- Compare the result of every operator with the result for char(n), for all pairs.
 SELECT count(*) AS pairs,
        count(*) FILTER (WHERE (x.c = y.c) <> (x.b = y.b)) AS eq,
        count(*) FILTER (WHERE (x.c <> y.c) <> (x.b <> y.b)) AS ne,
@@ -101,7 +102,7 @@ SELECT count(*) AS pairs,
        count(*) FILTER (WHERE (x.c >= y.c) <> (x.b >= y.b)) AS ge
 FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x,
      (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) y;
--- with bpchar on either side
+-- Do the same with bpchar on either side.
 SELECT count(*) FILTER (WHERE (x.c = y.b) <> (x.b = y.b) OR (x.b = y.c) <> (x.b = y.b)) AS eq,
        count(*) FILTER (WHERE (x.c <> y.b) <> (x.b <> y.b) OR (x.b <> y.c) <> (x.b <> y.b)) AS ne,
        count(*) FILTER (WHERE (x.c < y.b) <> (x.b < y.b) OR (x.b < y.c) <> (x.b < y.b)) AS lt,
@@ -110,7 +111,7 @@ SELECT count(*) FILTER (WHERE (x.c = y.b) <> (x.b = y.b) OR (x.b = y.c) <> (x.b 
        count(*) FILTER (WHERE (x.c >= y.b) <> (x.b >= y.b) OR (x.b >= y.c) <> (x.b >= y.b)) AS ge
 FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x,
      (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) y;
--- with text on either side: text's trailing blanks count
+-- Do the same with text on either side.  Trailing blanks of text count.
 SELECT count(*) FILTER (WHERE (x.c = y.s) <> (x.b::text = y.s) OR (y.s = x.c) <> (x.b::text = y.s)) AS eq,
        count(*) FILTER (WHERE (x.c <> y.s) <> (x.b::text <> y.s) OR (y.s <> x.c) <> (x.b::text <> y.s)) AS ne,
        count(*) FILTER (WHERE (x.c < y.s) <> (x.b::text < y.s) OR (y.s > x.c) <> (x.b::text < y.s)) AS lt,
@@ -118,12 +119,12 @@ SELECT count(*) FILTER (WHERE (x.c = y.s) <> (x.b::text = y.s) OR (y.s = x.c) <>
        count(*) FILTER (WHERE (x.c > y.s) <> (x.b::text > y.s) OR (y.s < x.c) <> (x.b::text > y.s)) AS gt,
        count(*) FILTER (WHERE (x.c >= y.s) <> (x.b::text >= y.s) OR (y.s <= x.c) <> (x.b::text >= y.s)) AS ge
 FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x, samples y;
--- varchar compares with it as text does, not as varchar does with char(n):
--- operators with varchar would take part in every comparison of a varchar
+-- varchar is compared with this type as text is, and not as varchar is with char(n).  If there were
+-- operators with varchar, the parser would consider them in every comparison of a varchar.
 SELECT 'a'::compact_char8 = 'a  '::varchar AS varchar, 'a'::compact_char8 = 'a  '::bpchar AS bpchar,
        'a'::compact_char8 = 'a  '::text AS text;
--- the operators that complete the families mean the same, and no query picks
--- them by itself, even with their schema in the path
+-- The operators that complete the operator families have the same meaning.  The parser does not
+-- choose them by itself, even if their schema is in the search_path.
 SELECT count(*) FILTER (WHERE (x.s OPERATOR(compact_types.#=#) y.b) <> (x.s = y.b::text)) AS eq,
        count(*) FILTER (WHERE (y.b OPERATOR(compact_types.#<>#) x.s) <> (x.s <> y.b::text)) AS ne,
        count(*) FILTER (WHERE (x.s OPERATOR(compact_types.#<#) y.b) <> (x.s < y.b::text)) AS lt,
@@ -137,21 +138,21 @@ SELECT count(*) FROM samples x JOIN samples y ON x.s = y.s::char(8);
 SELECT count(*) FROM samples x WHERE s IN (SELECT s::char(8) FROM samples);
 RESET search_path;
 SELECT count(*) FROM samples x FULL JOIN samples y ON x.s OPERATOR(compact_types.#=#) y.s::char(8);
--- order
+-- Compare the order of sorted values.
 SELECT array_agg(id ORDER BY s::compact_char8, id) = array_agg(id ORDER BY s::char(8), id) AS ascending,
        array_agg(id ORDER BY s::compact_char8 DESC, id) = array_agg(id ORDER BY s::char(8) DESC, id) AS descending
 FROM samples;
--- hash values are those of the equal text and bpchar
+-- Hash values are the same as those of the equal text and bpchar.
 SELECT count(*) FILTER (WHERE compact_types.compact_char8_hash(s::compact_char8) <> hashbpchar(s::char(8))) AS bpchar,
        count(*) FILTER (WHERE compact_types.compact_char8_hash(s::compact_char8) <> hashtext(s::char(8)::text)) AS text,
        count(*) FILTER (WHERE compact_types.compact_char8_hash_extended(s::compact_char8, 42) <> hashtextextended(s::char(8)::text, 42)) AS extended
 FROM samples;
--- two lengths need a cast
+-- A comparison of two lengths needs a cast.
 \set VERBOSITY terse
 SELECT 'a'::compact_char8 = 'a'::compact_char24;
 \set VERBOSITY default
 SELECT 'a'::compact_char8 = 'a'::compact_char24::text AS equal;
--- collations
+-- Test collations.
 SELECT 'a'::compact_char8 COLLATE "C" < 'b'::compact_char8 COLLATE "POSIX";
 SELECT (SELECT string_agg(s::compact_char8::text, ' ' ORDER BY s::compact_char8 COLLATE "C")
         FROM samples WHERE id IN (2, 4, 5, 6, 7)) AS c_order;
@@ -186,7 +187,7 @@ SELECT compact_types.create_char(NULL) IS NULL AS null_for_null;
 SELECT compact_types.create_char(8);
 SELECT compact_types.create_char(3);
 SELECT 'abc'::compact_char3, extname FROM pg_extension WHERE extname = 'compact_char3';
--- a length without an extension of its own
+-- Test a length without an extension of its own.
 SELECT compact_types.create_char(100);
 \set VERBOSITY terse
 DROP TYPE compact_char100;
@@ -207,7 +208,7 @@ SELECT compact_types.create_char(5);
 SET search_path = '';
 SELECT compact_types.create_char(5);
 RESET search_path;
--- creating it needs no superuser if the extension is installed
+-- The creation of a type does not need a superuser if the extension is installed.
 CREATE ROLE regress_compact_types_user;
 SET ROLE regress_compact_types_user;
 SELECT compact_types.create_char(1000);
@@ -225,19 +226,19 @@ SELECT 'abcde'::compact_char5, 'abcdef'::compact_char6;
 RESET ROLE;
 RESET search_path;
 DROP EXTENSION compact_char5, compact_char6;
--- if another user has made one of its objects, creating the extension is an error
+-- If another user has made one of the objects of an extension, the creation of the extension fails.
 \set SHOW_CONTEXT never
 CREATE FUNCTION compact_types.compact_char9_in(cstring) RETURNS text LANGUAGE internal AS 'textin';
 CREATE EXTENSION compact_char9;
 \set SHOW_CONTEXT errors
 DROP FUNCTION compact_types.compact_char9_in(cstring);
 CREATE EXTENSION compact_char9;
--- all operator classes are complete
+-- All operator classes are complete.
 SELECT amname, opcname FROM pg_opclass JOIN pg_am a ON a.oid = opcmethod
 WHERE opcname ~ '^compact_' AND NOT amvalidate(pg_opclass.oid) ORDER BY 1, 2;
--- no operator without its commutator and negator, none half defined; patterns
--- have no commutator, ^@ no negator in core either; compact_types_scalar.sql
--- looks at what stands in for literals and operands of scalars
+-- No operator lacks its commutator or negator, and no operator is only declared.  As in core,
+-- operators of patterns have no commutator, and ^@ has no negator.  compact_types_scalar.sql tests
+-- the stand-ins (internal types that literals and operands of scalars get).
 SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator
 WHERE (oprcode = 0 OR (oprcom = 0 AND oprname !~ '[~@]') OR (oprnegate = 0 AND oprname <> '^@'))
   AND (oprleft::regtype::text ~ 'compact' OR oprright::regtype::text ~ 'compact')
@@ -263,8 +264,8 @@ DROP SCHEMA other;
 SELECT nspname FROM pg_namespace WHERE nspname = 'compact_types';
 
 --
--- If an ordinary user creates the extension, he gets no access to objects of the superuser:
--- he owns neither its schema nor the functions that its scripts call.
+-- If an ordinary user creates the extension, this user gets no access to objects of the superuser,
+-- and owns neither the schema of the extension nor the functions that its scripts call
 --
 SET ROLE regress_compact_types_user;
 SET search_path = mine;
@@ -282,11 +283,11 @@ DROP FUNCTION compact_types.compact_char8_in(cstring) CASCADE;
 ALTER EXTENSION compact_char8 DROP TYPE compact_char8;
 SELECT compact_types.create_char(1000);
 RESET ROLE;
--- a superuser does not create objects there that the user could drop
+-- A superuser does not create objects in this extension that the user could drop.
 \set VERBOSITY terse
 SELECT compact_types.create_char(200);
 RESET search_path;
--- a schema of that name that exists already is left alone
+-- If a schema of the same name exists already, CREATE EXTENSION fails and does not use it.
 DROP EXTENSION compact_types CASCADE;
 CREATE SCHEMA compact_types;
 CREATE EXTENSION compact_types;

@@ -1,5 +1,5 @@
 --
--- Decimals of a fixed scale: they mean what numeric(p, s) means.
+-- Decimals of a fixed scale.  They mean the same as numeric(p, s).
 --
 \set SHOW_CONTEXT never
 CREATE EXTENSION compact_decimal4_2;
@@ -7,7 +7,8 @@ CREATE EXTENSION compact_decimal4_0;
 CREATE EXTENSION compact_decimal8_4;
 SELECT typname, typlen, typbyval, typalign, typstorage, typcategory, typispreferred
 FROM pg_type WHERE typname ~ '^compact_decimal' ORDER BY typname;
--- (the types that stand in for literals and operands are left out: no clause has two of them)
+-- (Leave out the stand-ins, the internal types that literals and operands get, because no clause
+-- has two of them.)
 WITH member AS (SELECT amopfamily AS family, amopmethod AS method, amoplefttype AS l, amoprighttype AS r, amopstrategy AS strategy
                 FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
                 WHERE opfnamespace = 'compact_types'::regnamespace AND amoplefttype::regtype::text !~ '_(literal|operand|left)$')
@@ -76,7 +77,7 @@ SELECT 1e20::numeric::compact_decimal4_2;
 -- Arithmetic
 --
 SELECT d + d AS plus, d - '0.01' AS minus, -d AS negative, pg_typeof(d + d), pg_typeof(-d) FROM (SELECT '1.50'::compact_decimal4_2 AS d) s;
--- no overflow where numeric has none; the range is checked when a value is stored
+-- Arithmetic overflows only where numeric does.  The range is checked when a value is stored.
 SELECT d + d AS plus, d + '0.001' AS literal, -e AS negative, e - '0.0001' AS minus, e + d AS mixed
 FROM (SELECT '21474836.47'::compact_decimal4_2 AS d, '-922337203685477.5808'::compact_decimal8_4 AS e) s;
 CREATE TABLE stored (d compact_decimal4_2);
@@ -102,7 +103,7 @@ FROM unnest(ARRAY['@ + 1', '1::int8 - @', '@ * 2::int2', '@ * @', '@ / 3', '@ % 
   '@ = 1', '@ = 1::int8', '@ > 1.5', '1.5 < @', '@ = ''1''', '@ = uint2 ''1''', '@ IN (1, 2.5)', '@ BETWEEN 1 AND 2',
   'abs(@)', 'round(@, 1)', 'sqrt(@)', 'floor(@)', '@ ^ 2', 'coalesce(@, 0.0)', 'coalesce(@, ''0'')', 'CASE WHEN true THEN @ ELSE 0.00 END', 'to_char(@, ''9.99'')',
   'sum(@)', 'avg(@)', 'max(@)', 'stddev(@)', '@ + compact_decimal8_4 ''1''',
-  -- what has to be cast: no number type is common to a decimal and an integer or a floating point number
+  -- These need a cast, because a decimal has no common type with an integer or a float.
   'coalesce(@, 0)', 'greatest(@, 1)', '@ * 1::float8', '@ > 1::float8', '@ = compact_decimal8_4 ''1''', '@::compact_decimal8_4']) e;
 SELECT e AS expression, resolve(e) AS type
 FROM unnest(ARRAY['numeric ''1'' = ''1''', 'numeric ''1'' + ''1''', '1.5 = 1', '1.5 * 2', '1 = 1.5', 'float8 ''1'' = 1.5', '''1'' = ''1''', '-''1''', 'sum(''1'')', 'max(''1'')']) e;
@@ -126,7 +127,8 @@ SELECT count(*) AS pairs,
        count(*) FILTER (WHERE (d >= n) <> (d::numeric >= n) OR (n >= d) <> (n >= d::numeric)) AS ge,
        count(*) FILTER (WHERE (e < n) <> (e::numeric < n) OR (n <= e) <> (n <= e::numeric) OR (e = n) <> (e::numeric = n)) AS decimal8
 FROM decimals, numbers;
--- more comparisons than constants are kept, of two scales with the same constant
+-- Make more comparisons than the number of constants that are cached, with two scales and the same
+-- constant.
 SELECT format('SELECT sum(%s) = sum(40 * (d::numeric < 1.01)::int4 + 40 * (e::numeric < 1.01)::int4) AS same FROM decimals',
               string_agg(c, ' + ' ORDER BY c, n)) AS query
 FROM unnest(ARRAY['(d < 1.01)::int4', '(e < 1.01)::int4']) c, generate_series(1, 40) n \gset
@@ -138,7 +140,7 @@ SELECT count(*) FILTER (WHERE compact_types.compact_decimal4_2_hash(d) <> hash_n
 FROM decimals;
 
 --
--- JSON: numbers
+-- JSON has numbers
 --
 SELECT to_json(d) AS json, to_jsonb(e) AS jsonb, row_to_json(v) AS record, json_build_array(d, e) AS list FROM decimals v WHERE e IN (-1.005, 0.001, 1.01);
 SELECT count(*), count(*) FILTER (WHERE to_json(d)::text <> to_json(d::numeric)::text OR to_jsonb(e) <> to_jsonb(e::numeric) OR jsonb_typeof(to_jsonb(d)) <> 'number') AS different,
@@ -151,7 +153,7 @@ FROM decimals;
 CREATE TABLE samples AS SELECT g AS id, (g * 7919 % 100000 / 100.0)::compact_decimal4_2 AS d, (g * 7919 % 1000003 / 7.0 - 50000)::compact_decimal8_4 AS e
 FROM generate_series(1, 20000) g;
 ANALYZE samples;
--- a constant with very many digits is not parsed for every row
+-- A constant with very many digits is not parsed again for every row.
 SET statement_timeout = '4s';
 SELECT count(*) FILTER (WHERE d < n), count(*) FILTER (WHERE e > -n), count(*) FILTER (WHERE d > 1 + 1e-16383), count(*) FILTER (WHERE d = 1e131000)
 FROM samples, (SELECT repeat('9', 100000)::numeric AS n OFFSET 0) n;
@@ -159,7 +161,7 @@ RESET statement_timeout;
 SELECT sum(d), avg(d), min(d), max(d), sum(e), avg(e), min(e), max(e) FROM samples;
 SELECT sum(d::numeric), avg(d::numeric), min(d::numeric), max(d::numeric), sum(e::numeric), avg(e::numeric), min(e::numeric), max(e::numeric) FROM samples;
 SELECT sum(d) IS NULL AND avg(d) IS NULL AS empty FROM samples WHERE false;
--- a sum beyond 64 bits, of either sign
+-- Compute sums that exceed 64 bits, of either sign.
 SELECT sum(e), avg(e) FROM (SELECT '922337203685477.5807'::compact_decimal8_4 AS e FROM generate_series(1, 10)) s;
 SELECT sum(e), avg(e) FROM (SELECT '-922337203685477.5808'::compact_decimal8_4 AS e FROM generate_series(1, 10)) s;
 SELECT sum(e) FROM (SELECT unnest(ARRAY['-922337203685477.5808', '-922337203685477.5808', '922337203685477.5807', '922337203685477.5807', '3']::compact_decimal8_4[]) AS e) s;

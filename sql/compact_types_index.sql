@@ -1,11 +1,11 @@
 --
--- Fixed-length strings in indexes, joins and keys: the index serves a
--- constant, a parameter and a column of every string type on either side,
--- with the default and with an empty search_path.
+-- Fixed-length strings in indexes, joins and keys.  The planner can use the index for a constant, a
+-- parameter and a column of every string type on either side, with the default search_path and with
+-- an empty one.
 --
 CREATE EXTENSION compact_char24;
 
--- Does the query's plan match the pattern?  Shows a plan that is not as expected.
+-- Return true if the plan of the query matches the pattern.  Show a plan that is not as expected.
 CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -28,7 +28,7 @@ CREATE TABLE small (t text, v varchar(24), b char(24));
 INSERT INTO small SELECT t, v, b FROM keys WHERE n % 500 = 0;
 ANALYZE small;
 
--- constants
+-- Test constants.
 CREATE TABLE conditions (id int, condition text);
 INSERT INTO conditions VALUES
   (1, $$k = 'key 7'$$), (2, $$'key 7' = k$$),
@@ -46,7 +46,7 @@ SET search_path = '';
 SELECT id, public.plan_has('SELECT n FROM public.keys WHERE ' || replace(condition, 'compact_char', 'public.compact_char'), 'Index Cond: .*k')
 FROM public.conditions ORDER BY id;
 RESET search_path;
--- a seq scan finds the same rows
+-- A sequential scan finds the same rows.
 CREATE FUNCTION found(condition text) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
   r int[];
@@ -66,7 +66,7 @@ RESET enable_indexscan;
 RESET enable_indexonlyscan;
 RESET enable_bitmapscan;
 
--- parameters, as a driver sends them
+-- Test parameters, as a driver sends them.
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 PREPARE p_unknown AS SELECT n FROM keys WHERE k = $1;
@@ -78,13 +78,13 @@ SELECT plan_has($$EXECUTE p_unknown('key 7')$$, 'Index Cond'), plan_has($$EXECUT
 EXECUTE p_unknown('key 7');
 EXECUTE p_text('key 7');
 EXECUTE p_varchar('key 7');
--- a padded value sent back as varchar is compared as text: not found
+-- A value with trailing blanks that is sent as varchar is compared as text, and is not found.
 EXECUTE p_varchar('key 7                   ');
 EXECUTE p_bpchar('key 7 ');
 RESET plan_cache_mode;
 
--- comparisons of other string types are what they were: no operator of this
--- type takes part in them, and their indexes serve
+-- Comparisons of other string types are as before.  They use no operator of this type, and their
+-- indexes are used.
 CREATE TABLE others (t text, v varchar(24), b char(24), n name, c "char");
 INSERT INTO others SELECT 'key ' || i, 'key ' || i, 'key ' || i, 'key ' || i, 'x' FROM generate_series(1, 1000) i;
 CREATE INDEX ON others (t);
@@ -104,7 +104,7 @@ SELECT plan_has('SELECT 1 FROM others x JOIN others y ON x.v = y.t', 'compact', 
        plan_has('SELECT 1 FROM others x JOIN others y ON x.v < y.v', 'compact', false) AS varchar_varchar;
 DROP TABLE others;
 
--- only the hash index
+-- Test with only the hash index.
 BEGIN;
 ALTER TABLE keys DROP CONSTRAINT keys_pkey;
 SELECT plan_has($$SELECT n FROM keys WHERE k = 'key 7'$$, 'keys_hash.*Index Cond'),
@@ -117,7 +117,8 @@ SELECT n FROM keys WHERE 'key 7'::varchar = k;
 SELECT n FROM keys WHERE k = 'key 7'::bpchar;
 ROLLBACK;
 
--- joins: nested loop with the index inside, hash, merge; inner and full
+-- Test nested loops with the index on the inner side, hash joins and merge joins, both inner and
+-- full joins.
 SET enable_seqscan = on;
 SET enable_mergejoin = off;
 SET enable_hashjoin = off;
@@ -145,24 +146,24 @@ SELECT count(*) FROM keys x JOIN keys y ON x.k = y.t;
 SELECT count(*) FROM keys x JOIN keys y ON x.v = y.k;
 SELECT count(*) FROM keys x JOIN keys y ON x.b = y.k;
 SELECT count(*) FROM keys x FULL JOIN keys y ON x.b = y.k;
--- an equality of text and bpchar that only the family makes
+-- Here only the operator family has an equality of text and bpchar.
 SELECT count(*) FROM keys x JOIN keys y ON x.k = y.t JOIN keys z ON x.k = z.b;
 RESET enable_hashjoin;
 RESET enable_nestloop;
 RESET enable_mergejoin;
 
--- a constant key makes the sort superfluous
+-- With a constant key, the plan needs no sort.
 SELECT plan_has($$SELECT n FROM keys WHERE k = 'key 7'::text ORDER BY k$$, 'Sort', false) AS sorts;
 RESET enable_seqscan;
 
--- semijoin, aggregate and set operation
+-- Test a semijoin, an aggregate and a set operation.
 SELECT count(*) FROM keys WHERE k IN (SELECT t FROM small);
 SELECT count(*) FROM keys WHERE t IN (SELECT k FROM keys WHERE n <= 5);
 SELECT count(*) FROM (SELECT k FROM keys UNION SELECT k FROM keys) u;
 SELECT count(DISTINCT k) FROM keys;
 SELECT n % 2 AS odd, max(k), min(k) FROM keys GROUP BY 1 ORDER BY 1;
 
--- sort of many values, with abbreviated keys that tie
+-- Sort many values whose abbreviated keys are equal.
 CREATE TABLE sorted AS
 SELECT k, row_number() OVER (ORDER BY k) AS by_compact, row_number() OVER (ORDER BY b) AS by_char
 FROM (SELECT ('prefix__' || md5(i::text))::char(24)::compact_char24 AS k,
@@ -172,7 +173,7 @@ SELECT count(*) AS different FROM sorted WHERE by_compact <> by_char;
 CREATE UNIQUE INDEX ON sorted (k);
 SELECT count(*) FROM (SELECT k FROM sorted ORDER BY k LIMIT 10) s;
 
--- uniqueness, upsert, deduplication
+-- Test uniqueness, upsert and deduplication.
 INSERT INTO keys (k, n) VALUES ('key 7   ', 0);
 INSERT INTO keys (k, n) VALUES ('key 7', -7) ON CONFLICT (k) DO UPDATE SET n = excluded.n RETURNING k, n;
 CREATE TABLE many (k compact_char24);
@@ -182,7 +183,7 @@ CREATE INDEX many_nodup ON many (k) WITH (deduplicate_items = off);
 SELECT pg_relation_size('many_k') * 3 < pg_relation_size('many_nodup') AS deduplicated;
 DROP INDEX many_nodup;
 
--- statistics: MCVs and histograms serve estimates of every string type
+-- The planner uses most common values and histograms for estimates with every string type.
 ANALYZE many;
 SELECT n_distinct, most_common_vals IS NOT NULL AS mcv, attname FROM pg_stats WHERE tablename = 'many';
 SELECT histogram_bounds IS NOT NULL AS histogram, correlation IS NOT NULL AS correlation FROM pg_stats WHERE tablename = 'keys' AND attname = 'k';
@@ -198,7 +199,7 @@ SELECT estimate($$SELECT * FROM many WHERE k = 'value 1'$$) BETWEEN 1800 AND 220
        estimate($$SELECT * FROM many WHERE 'value 1'::bpchar = k$$) BETWEEN 1800 AND 2200 AS bpchar,
        estimate($$SELECT * FROM many WHERE k < 'value 5'::text$$) BETWEEN 9000 AND 11000 AS range;
 
--- foreign keys from and to other string types
+-- Test foreign keys from and to other string types.
 CREATE TABLE ref_text (k text REFERENCES keys ON UPDATE CASCADE);
 CREATE TABLE ref_char (k char(24) REFERENCES keys ON UPDATE CASCADE);
 CREATE TABLE ref_compact (k compact_char24 REFERENCES keys ON UPDATE CASCADE ON DELETE SET NULL);
@@ -220,7 +221,7 @@ CREATE TABLE ref_to_text (k compact_char24 REFERENCES text_keys);
 INSERT INTO ref_to_text VALUES ('a');
 INSERT INTO ref_to_text VALUES ('b');
 
--- partitions
+-- Test partitions.
 CREATE TABLE parted (k compact_char24, n int) PARTITION BY LIST (k);
 CREATE TABLE parted_a PARTITION OF parted FOR VALUES IN ('a', 'b');
 CREATE TABLE parted_c PARTITION OF parted FOR VALUES IN ('c');
@@ -234,7 +235,7 @@ INSERT INTO hashed SELECT 'v' || i FROM generate_series(1, 100) i;
 SELECT count(*), count(DISTINCT tableoid) FROM hashed;
 SELECT count(*) FROM hashed WHERE k = 'v42';
 
--- parallel plan
+-- Test a parallel plan.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -244,7 +245,7 @@ SELECT count(*), sum(c) FROM (SELECT k, count(*) AS c FROM sorted GROUP BY k) s;
 SELECT k FROM sorted ORDER BY k DESC LIMIT 2;
 RESET ALL;
 
--- text stays sorted and joined by its own family when many lengths are there
+-- Even if there are many lengths, text is still sorted and joined by its own operator family.
 SELECT plan_has('SELECT 1 FROM text_keys ORDER BY k', 'Sort', false) AS sorts FROM set_config('enable_seqscan', 'off', true);
 
 DROP TABLE keys, small, conditions, by_index, sorted, many, ref_text, ref_char, ref_varchar, ref_compact,

@@ -1,6 +1,6 @@
 --
--- Literals, parameters without a type, and columns of one type in comparisons of
--- narrow scalars: as of the wide twins, with the plans that typed values have.
+-- Test literals, parameters without a type, and columns of the same type in comparisons of narrow
+-- scalars.  Results must be those of the wide types, with the plans that typed values get.
 --
 \set SHOW_CONTEXT never
 CREATE EXTENSION compact_decimal4_2;
@@ -8,13 +8,13 @@ CREATE EXTENSION compact_decimal8_4;
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 
--- the types that stand in for literals and for the right side of T = T
+-- These are the stand-ins: internal types that literals and the right side of T = T get.
 SELECT typname, typlen, typbyval, typcategory, typispreferred, obj_description(oid, 'pg_type') AS comment
 FROM pg_type WHERE typname ~ '^[a-z]+_(literal|operand|left)$' ORDER BY typname;
--- nothing but T = T leads to an operand without an explicit cast, nothing to a literal
+-- Without an explicit cast, only T = T gives an operand, and nothing gives a literal.
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
 WHERE casttarget::regtype::text ~ '_(literal|operand|left)$' OR castsource::regtype::text ~ '_(literal|operand|left)$' ORDER BY 1, 2;
--- the operators of a type with itself have names that no query uses
+-- The operators of a type with itself have names that no query uses.
 SELECT oprleft::regtype, string_agg(oprname, ' ' ORDER BY oprname) AS names
 FROM pg_operator o JOIN pg_type t ON t.oid = oprleft
 WHERE oprleft = oprright AND typname ~ '^(u?int[13]|uint2|seconds4|compact_decimal)' GROUP BY 1 ORDER BY 1;
@@ -41,7 +41,7 @@ SELECT count(*) FROM narrow WHERE u = '1.5';
 SELECT count(*) FROM narrow WHERE d = '1,5';
 SELECT count(*) FROM narrow WHERE z = 'x';
 
--- plans are those of the native operators
+-- The plans are those of the native operators.
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM narrow WHERE u = '300';
@@ -73,7 +73,7 @@ SELECT count(*) FROM narrow WHERE u NOT IN (SELECT u2 FROM narrow WHERE id < 10)
 EXPLAIN (VERBOSE, COSTS OFF) SELECT u - u2, u - '300' FROM narrow WHERE u - u2 < '0';
 SELECT uint1 '5' - '300' AS literal, '300' - uint1 '5' AS left, uint1 '5' - uint1 '7' AS itself, uint2 '5' * '70000' AS product, int1 '-128' / '-1' AS quotient;
 
--- parameters without a type
+-- Test parameters without a type.
 PREPARE p AS SELECT count(*) FROM narrow WHERE u < $1 AND $2 > d AND s < $3 AND z < $4 AND i + $5 < 1000;
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'p';
 EXECUTE p ('300', '10.995', 'infinity', '2000-01-10 00:00:00.7', '300');
@@ -82,7 +82,8 @@ EXPLAIN (COSTS OFF) EXECUTE p ('300', '10.995', 'infinity', '2000-01-10 00:00:00
 EXECUTE p ('300', '10.995', 'infinity', '2000-01-10 00:00:00.7', '300');
 RESET plan_cache_mode;
 
--- a stored value is rounded; a literal that gets the narrow type without an operator must be exact
+-- A stored value is rounded.  A literal that gets the narrow type without an operator must be
+-- exact.
 CREATE TABLE stored (d compact_decimal4_2 DEFAULT '1.005', s seconds4 DEFAULT '2000-01-01 00:00:00.7', u uint1);
 INSERT INTO stored DEFAULT VALUES;
 INSERT INTO stored VALUES ('10.995', '2000-01-01 00:00:00.3', '1'), ('10.994', '2000-01-01 00:00:00.7', '2');
@@ -106,7 +107,7 @@ SELECT '1.005'::numeric::compact_decimal4_2, '1.00'::compact_decimal4_2;
 UPDATE stored SET d = coalesce('0.005', d);
 INSERT INTO stored (u) VALUES ('300');
 
--- common types without an operator or a CASE
+-- Test other places where literals get a common type, without an operator or a CASE.
 SELECT d FROM stored UNION SELECT '10.995';
 SELECT d FROM stored EXCEPT SELECT '10.995';
 (SELECT s FROM stored LIMIT 1) UNION ALL SELECT '2000-01-01 00:00:00.5';
@@ -117,7 +118,7 @@ SELECT v.* FROM stored, LATERAL (VALUES (coalesce(d, '10.995'))) v;
 VALUES ((SELECT max(d) FROM stored)), ('10.995');
 SELECT array_position(array_agg(d), '10.995') FROM stored;
 SELECT array_agg(d) @> '{10.995}' FROM stored;
--- arguments of EXECUTE for a parameter that got the narrow type
+-- Test arguments of EXECUTE for a parameter that got the narrow type.
 PREPARE l AS SELECT count(*) FROM stored WHERE d IN ($1, $2) OR s IN ($3, '2001-01-01');
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'l';
 EXECUTE l ('11', '2.23', '2000-01-01 00:00:01');
@@ -132,7 +133,8 @@ EXECUTE l ('11', (round(2.2249, 4))::compact_decimal4_2, '2000-01-01 00:00:01');
 EXPLAIN (COSTS OFF) EXECUTE l ('11', '2.225', '2000-01-01 00:00:01');
 CREATE TABLE executed AS EXECUTE l ('11', '2.225', '2000-01-01 00:00:01');
 DO $$ BEGIN EXECUTE $e$EXECUTE l ('11', '2.225', '2000-01-01 00:00:01')$e$; END $$;
--- a cast to another type does not round, but the assignment after it would
+-- A cast to another type does not round the value, but the assignment to the parameter would round
+-- it.
 EXECUTE l (2.225::numeric, 1, '2000-01-01 00:00:01');
 EXECUTE l (numeric '2.225', 1, '2000-01-01 00:00:01');
 EXECUTE l ('2.225'::numeric(9,3), 1, '2000-01-01 00:00:01');
@@ -157,13 +159,13 @@ EXECUTE la (2.225, '{}');
 EXECUTE la (2.225::numeric, '{}');
 EXECUTE la (2.225::amount, '{}');
 EXECUTE la (2.225::compact_decimal4_2, '{}');
--- EXECUTE within a function
+-- Test EXECUTE within a function.
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225, 1, '2000-01-01 00:00:01')$e$ INTO n; END $$;
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225::float8 + random() * 0, 1, '2000-01-01 00:00:01')$e$ INTO n; END $$;
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (1, 1, timestamp '2000-01-01 00:00:00.7')$e$ INTO n; END $$;
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225::compact_decimal4_2, 1, '2000-01-01 00:00:01')$e$ INTO n; RAISE NOTICE '%', n; END $$;
 DO $$ BEGIN EXECUTE $e$EXPLAIN EXECUTE l (2.225, 1, '2000-01-01 00:00:01')$e$; END $$;
--- rounding inside a function that computes an argument is not an error
+-- If a function that computes an argument rounds a value, there is no error.
 CREATE FUNCTION rounded(numeric) RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE d compact_decimal4_2 := $1; BEGIN RETURN d; END $$;
 CREATE FUNCTION rounded_sql(numeric) RETURNS compact_decimal4_2 LANGUAGE sql AS 'SELECT $1::compact_decimal4_2';
 EXECUTE l (rounded(2.225), rounded_sql(2.2249), '2000-01-01 00:00:01');
@@ -172,7 +174,7 @@ PREPARE b AS SELECT count(*) FROM stored WHERE u IN ($1, '3');
 EXECUTE b ('300');
 PREPARE bo AS UPDATE stored SET d = $1 WHERE u = $2 AND d IN ($1, '2.23') RETURNING d;
 EXECUTE bo ('2.225', '4');
--- a parameter that is compared by an operator, and stored
+-- Test a parameter that an operator compares, and that is also stored.
 PREPARE cast_p AS UPDATE stored SET d = $1, s = $3 WHERE u = $2 AND d <> $1 AND s < $3 RETURNING d, s;
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'cast_p';
 EXECUTE cast_p ('2.2249', '4', '2000-01-01 00:00:01.5');
@@ -186,7 +188,7 @@ DEALLOCATE lz;
 DROP DOMAIN amount;
 DROP FUNCTION rounded, rounded_sql;
 
--- clauses that resolve an operator on their own
+-- Test clauses that look up an operator by themselves.
 SELECT count(*) FROM narrow a JOIN narrow b USING (u3);
 SELECT count(*) FROM narrow a NATURAL JOIN narrow b;
 SELECT count(*) FROM (SELECT u FROM narrow INTERSECT SELECT u2 FROM narrow) s;
@@ -210,16 +212,16 @@ INSERT INTO wide_child (z) VALUES ('2001-01-01');
 DELETE FROM parent WHERE u = '5';
 DELETE FROM wide_parent;
 INSERT INTO parent VALUES ('5') ON CONFLICT (u) DO UPDATE SET z = '2000-01-01' WHERE parent.u < '300' RETURNING u;
--- these need operators of the type with itself
+-- These clauses need operators of the type with itself.
 CREATE TABLE excluded (u uint1, EXCLUDE USING btree (u WITH =));
 CREATE TABLE excluded (u uint1, EXCLUDE USING btree (u WITH OPERATOR(pg_catalog.#=#)));
 SELECT u FROM narrow ORDER BY u USING <;
 SELECT u FROM narrow ORDER BY u USING OPERATOR(pg_catalog.#<#) LIMIT 1;
--- there is still no implicit cast to a common type
+-- There is no implicit cast to a common type.
 SELECT count(*) FROM narrow WHERE s = z;
 SELECT e = 1::float8 FROM narrow LIMIT 1;
 
--- partitions
+-- Test partitions.
 CREATE TABLE parts (k uint1, d compact_decimal4_2) PARTITION BY LIST (k);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN ('1', '2') PARTITION BY RANGE (d);
 CREATE TABLE parts_1_low PARTITION OF parts_1 FOR VALUES FROM (MINVALUE) TO ('10.99');
@@ -229,7 +231,7 @@ CREATE TABLE parts_3_0 PARTITION OF parts_3 FOR VALUES WITH (MODULUS 2, REMAINDE
 CREATE TABLE parts_3_1 PARTITION OF parts_3 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO parts SELECT 1 + g % 3, g FROM generate_series(0, 20) g;
 EXPLAIN (COSTS OFF) SELECT * FROM parts WHERE k = '1' AND d > '10.995';
--- the plan without the lines that 19 adds
+-- Return the plan without the lines that 19 adds.
 CREATE FUNCTION pg_temp.plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -246,7 +248,7 @@ SET plan_cache_mode = force_generic_plan;
 EXECUTE parts ('1', '10.995');
 RESET plan_cache_mode;
 
--- definitions of views, constraints and functions have the same meaning when they are read again
+-- Definitions of views, constraints and functions have the same meaning when they are parsed again.
 CREATE VIEW view AS
   SELECT id, u = u2 AS itself, u > '300' AS literal, d = e AS scales, '10.995' < d AS left, z < 'infinity' AS z, z = z AS zz, u = ANY ('{1,300}') AS any_of,
          u IN (SELECT u2 FROM narrow) AS sub, (u, s) < (u2, '2000-01-01 00:00:00.5') AS pair, nullif(u, u2) AS n, u - '300' AS m, u - u2 AS mm
@@ -264,7 +266,7 @@ INSERT INTO checked VALUES (5, 1, 6);
 INSERT INTO checked VALUES (5, '10.995', 5);
 CREATE INDEX narrow_some ON narrow (id) WHERE u = u2 OR u = '300';
 EXPLAIN (COSTS OFF) SELECT id FROM narrow WHERE u = u2 OR u = '300';
--- convert columns to compact types and back
+-- Change columns to compact types and back.
 CREATE TABLE back (u uint1 CHECK (u < '300'), v uint1, d compact_decimal4_2 CHECK (d < '10.995' AND d <> ALL ('{0.005,1}')), e compact_decimal4_2, s seconds4 CHECK (s < 'infinity'), z seconds4tz CHECK (z < 'infinity'), z2 seconds4tz, s2 seconds4,
   CHECK (u <= v), CHECK (u - v < '5'), CHECK (d IS DISTINCT FROM e), CHECK ((s, u) <= (s2, '200')), CHECK (z <= z2), g bool GENERATED ALWAYS AS (u = v) STORED);
 INSERT INTO back VALUES (1, 2, 3, 4, '2000-01-01', '2000-01-01', '2000-01-01', '2000-01-01');
@@ -285,7 +287,7 @@ TABLE back;
 DROP TABLE back;
 CREATE DOMAIN port AS uint2 CHECK (VALUE < '70000' AND VALUE > '0');
 SELECT 80::port = 80::port AS itself, 80::port < '99999' AS literal, 80::port = uint2 '80' AS base;
--- expressions of core's types and literals are the same as before
+-- Expressions of core's types and literals have the same results as without the extension.
 SELECT '5' = '5' AS text, 5 = '5' AS int4, 'a' < 'b' AS less, numeric '5' = '5.0' AS n, date '2000-01-01' < 'infinity' AS date, varchar 'a' = 'a' AS v, pg_typeof(coalesce(seconds4tz '2000-01-01', now())) AS z;
 
 DROP VIEW view, again;

@@ -1,7 +1,7 @@
 --
--- A nested loop restarts the inner index scan for every outer row.  Each time it makes
--- the scan keys anew, in memory that is freed only at the end of the query.  So what the
--- comparison and hash functions remember from call to call must not add up.
+-- A nested loop restarts the inner index scan for every outer row.  Each time it makes new scan
+-- keys, in memory that is freed only at the end of the query.  The comparison and hash functions
+-- keep data from call to call in this memory.  This data must not add up over the restarts.
 --
 \set SHOW_CONTEXT never
 CREATE EXTENSION compact_decimal4_2;
@@ -16,7 +16,8 @@ CREATE TABLE outside AS
   FROM generate_series(1, 30000) g;
 VACUUM ANALYZE inside, outside;
 
--- bytes more that the backend uses at one of the last rows than at the 999th
+-- Return by how many bytes the memory of the backend grows from the 999th row to one of the last
+-- rows.
 CREATE FUNCTION used() RETURNS numeric LANGUAGE sql VOLATILE AS 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
 CREATE FUNCTION growth(method text, inner_column text, outer_column text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

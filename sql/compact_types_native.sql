@@ -1,5 +1,5 @@
 --
--- Advice on strings whose values fit one of PostgreSQL's own types
+-- Test the advice on strings whose values fit one of PostgreSQL's own types.
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -7,7 +7,7 @@ CREATE SCHEMA nat;
 SET search_path = nat, public;
 SET datestyle = 'ISO';
 
--- the part of the reason that names the type
+-- Return the part of the reason that names the type.
 CREATE FUNCTION native(rel regclass, OUT column_name name, OUT proposed_type text, OUT native text)
 RETURNS SETOF record LANGUAGE sql AS $$
   SELECT column_name, proposed_type, CASE WHEN reason ~ 'otherwise: ' THEN regexp_replace(reason, '; otherwise: .*', '') END
@@ -27,7 +27,8 @@ SELECT column_name, proposed_type, native FROM native('strings');
 SELECT column_name, reason, risk, round(bytes_now::numeric, 1) AS now, round(bytes_after::numeric, 1) AS after, blockers
 FROM compact_types.advise('strings') WHERE column_name IN ('u', 'state', 'n') ORDER BY attnum;
 
--- the statements do what they say, and the text comes back equal; the average of bytes is that of the type
+-- Run the proposed statements.  The text must be the same afterwards, and the average number of
+-- bytes must be the predicted one.
 CREATE FUNCTION round_trip(rel regclass) RETURNS TABLE (name text, type regtype, foretold numeric, bytes numeric, equal bool) LANGUAGE plpgsql AS $$
 DECLARE
   said record;
@@ -47,7 +48,7 @@ END $$;
 SELECT * FROM round_trip('strings');
 DROP TABLE strings CASCADE;
 
--- one of them is something else, or written in another way
+-- In each column, one value has another type, or is written in another way.
 CREATE TABLE bad (u text, u_upper text, u_braces text, u_blank text, v4_mask text, v4_zero text, v4_short text, v6_long text, v6_upper text, net_bits text,
   d text, d_leap text, at text, at_t text, n_zero text, n_plus text, n_minus text, n_huge text, amount text, empty text);
 INSERT INTO bad SELECT md5(i::text)::uuid, md5(i::text)::uuid, md5(i::text)::uuid, md5(i::text)::uuid,
@@ -58,7 +59,7 @@ INSERT INTO bad VALUES ('none', upper(md5('x')::uuid::text), '{' || md5('x')::uu
   '10.0.0.10/32', '10.0.0.010', '10.0.10', '2001:db8:0:0:0:0:0:1', '2001:DB8::1', '10.1.0.1/16',
   '2026-02-29', '2027-02-29', '2026-01-31 24:00:00', '2026-01-31T12:00:00', '0123456', '+123456', '-0', 9223372036854775808, '-0.0', '');
 SELECT column_name, native FROM native('bad');
--- an enum has at most 16 labels of at most 63 bytes, and takes 1000 values
+-- An enum is proposed for at least 1000 values with at most 16 labels, each of at most 63 bytes.
 CREATE TABLE states (few text, long text, many text, same text);
 INSERT INTO states SELECT 'state' || i % 2, 'state' || i % 2, 'state' || i % 16, 'state' FROM generate_series(1, 999) i;
 INSERT INTO states VALUES (NULL, repeat('s', 64), 'state16', 'state');
@@ -66,7 +67,7 @@ SELECT column_name, native FROM native('states');
 UPDATE states SET few = 'a state', long = repeat('s', 63), many = 'state9' WHERE few IS NULL;
 SELECT column_name, native FROM native('states');
 
--- names, defaults, objects that depend on a column
+-- Test odd names, defaults, and objects that depend on a column.
 CREATE SCHEMA "Odd one";
 CREATE TABLE "Odd one"."T ""x""" ("U id" varchar(36) DEFAULT md5('x')::uuid::text UNIQUE, made text DEFAULT gen_random_uuid()::text,
   zero text DEFAULT '', state char(9) DEFAULT 'closed');
@@ -76,20 +77,20 @@ SELECT name, type, foretold, bytes, equal FROM round_trip('"Odd one"."T ""x"""')
 INSERT INTO "Odd one"."T ""x""" DEFAULT VALUES;
 SELECT * FROM (SELECT "U id", state FROM "Odd one"."T ""x""" ORDER BY ctid DESC LIMIT 1) s;
 
--- no rows; too long; not a string; sampled pages
+-- Test a table without rows, values that are too long, and a column that is not a string.
 CREATE TABLE nothing (u text, long text, c "char");
 SELECT column_name, native FROM native('nothing');
 INSERT INTO nothing SELECT NULL, repeat('1', 2001), 'c' FROM generate_series(1, 1000);
 SELECT column_name, native FROM native('nothing');
 UPDATE nothing SET long = repeat('1', 2000);
 SELECT column_name, native FROM native('nothing');
--- generated columns; convert() uses none of these types
+-- Test generated columns.  convert() never converts to one of PostgreSQL's own types.
 CREATE TABLE generated (u text, g text GENERATED ALWAYS AS (u) STORED);
 INSERT INTO generated SELECT md5(i::text)::uuid FROM generate_series(1, 100) i;
 SELECT column_name, native FROM native('generated');
 ALTER TABLE generated DROP g;
 SELECT * FROM compact_types.convert('generated');
--- a compact type is not looked into
+-- The advice does not examine the values of a column that has a compact type.
 SELECT column_name, reason FROM compact_types.advise('generated');
 
 RESET datestyle;

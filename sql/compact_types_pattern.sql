@@ -1,11 +1,11 @@
 --
--- Fixed-length strings: LIKE, regular expressions and ^@ with their index use
--- and estimates, min and max, BRIN, and what two lengths have in common.
+-- Test fixed-length strings: LIKE, regular expressions and ^@ with their use of indexes and their
+-- estimates, min and max, BRIN, and expressions with two lengths.
 --
 CREATE EXTENSION compact_char24;
 CREATE EXTENSION compact_char8;
 
--- Does the query's plan match the pattern?  Shows a plan that is not as expected.
+-- Return true if the plan of the query matches the pattern.  Show a plan that is not as expected.
 CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -19,7 +19,7 @@ BEGIN
   END IF;
   RETURN plan ~ pattern;
 END $$;
--- The conditions on an index in the plan, with column t called k.
+-- Return the conditions on an index in the plan, with k instead of the column name t.
 CREATE FUNCTION index_cond(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -33,7 +33,7 @@ BEGIN
 END $$;
 
 --
--- Matching: as text without trailing blanks
+-- Values match like text without trailing blanks
 --
 CREATE TABLE words (id int, c compact_char24, t text);
 INSERT INTO words SELECT id, w, rtrim(w, ' ') FROM (VALUES
@@ -57,14 +57,14 @@ SELECT count(*) AS pairs,
        count(*) FILTER (WHERE (c SIMILAR TO p) IS DISTINCT FROM (t SIMILAR TO p)) AS "similar",
        count(*) FILTER (WHERE (c LIKE p ESCAPE '') IS DISTINCT FROM (t LIKE p ESCAPE '')) AS "escape"
 FROM words, patterns;
--- and some of the matches themselves, so that not all comparisons are of nothing
+-- Show some of the matches as well, to make sure that there are matches.
 SELECT p, array_agg(id ORDER BY id) FILTER (WHERE c LIKE p) AS "like", array_agg(id ORDER BY id) FILTER (WHERE c ~* p) AS "icre",
        array_agg(id ORDER BY id) FILTER (WHERE c ^@ p) AS "prefix"
 FROM words, patterns WHERE p IN ('abc', 'abc%', 'a\_c', 'ä%', '^abc', '日_語') GROUP BY p ORDER BY p;
 SELECT id FROM words WHERE c LIKE 'a#%c' ESCAPE '#' ORDER BY id;
 SELECT id FROM words WHERE c LIKE ANY (ARRAY['_bc', 'ä%']) ORDER BY id;
 SELECT id FROM words WHERE c NOT LIKE ALL (ARRAY['%c%', 'ä%', '%C']) ORDER BY id;
--- errors are core's
+-- Errors are those of core.
 \set VERBOSITY sqlstate
 SELECT count(*) FROM words WHERE c LIKE 'abc\';
 SELECT count(*) FROM words WHERE c ~ '(';
@@ -72,8 +72,8 @@ SELECT count(*) FROM words WHERE (c || '') COLLATE "C" ILIKE ('A%' COLLATE "POSI
 \set VERBOSITY default
 
 --
--- Resolution: this type's operators where a value of it is on the left, and
--- nowhere else
+-- The parser chooses operators of this type if a value of the type is on the left side, and nowhere
+-- else
 --
 CREATE VIEW resolved AS
 SELECT c LIKE 'x%' AS a1, c LIKE 'x%'::text AS a2, c LIKE 'x%'::varchar AS a3, c LIKE 'x'::char(3) AS a4, c LIKE c AS a5,
@@ -85,7 +85,7 @@ FROM words;
 SELECT refobjid::regoperator, count(*) FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
 WHERE r.ev_class = 'resolved'::regclass AND refclassid = 'pg_operator'::regclass GROUP BY 1 ORDER BY refobjid::regoperator::text;
 DROP VIEW resolved;
--- a view does not record that it depends on a core operator
+-- A view does not record a dependency on an operator of core.
 CREATE DOMAIN dtext AS text;
 CREATE TABLE others (t text, v varchar(24), b char(24), n name, d dtext, x bytea, c compact_char24);
 CREATE VIEW resolved AS
@@ -112,7 +112,7 @@ DROP TABLE others;
 DROP DOMAIN dtext;
 
 --
--- Index use of a prefix
+-- Use of an index for a prefix
 --
 CREATE TABLE keys (k compact_char24 PRIMARY KEY, t text, n int);
 INSERT INTO keys SELECT 'key ' || i, 'key ' || i, i FROM generate_series(1, 2000) i;
@@ -133,7 +133,7 @@ INSERT INTO conditions VALUES
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SELECT id, condition, index_cond('SELECT n FROM keys WHERE ' || condition) FROM conditions WHERE id IN (1, 2, 7, 11, 16, 27) ORDER BY id;
--- the same conditions as on the text column; starts_with() is a function of text
+-- The index conditions are the same as on the text column.  starts_with() is a function of text.
 SELECT id, compact, text
 FROM (SELECT id, index_cond('SELECT n FROM keys WHERE ' || condition) AS compact,
              index_cond('SELECT n FROM keys WHERE ' || regexp_replace(condition, '\mk\M', 't', 'g')) AS text FROM conditions) s
@@ -141,11 +141,11 @@ WHERE compact IS DISTINCT FROM text ORDER BY id;
 SET search_path = '';
 SELECT public.index_cond($$SELECT n FROM public.keys WHERE k LIKE 'key 19%'$$), public.index_cond($$SELECT n FROM public.keys WHERE k ~ '^key 7$'$$);
 RESET search_path;
--- by the name of the function
+-- Call the functions of the operators by name.
 SELECT index_cond($$SELECT n FROM keys WHERE compact_types.compact_char24_like(k, 'key 19%')$$),
        index_cond($$SELECT n FROM keys WHERE compact_types.compact_char24_starts_with(k, 'key 19')$$),
        index_cond($$SELECT n FROM keys WHERE compact_types.compact_char24_nlike(k, 'key 19%')$$);
--- a seq scan and a text column find the same rows
+-- A sequential scan and the text column find the same rows.
 CREATE FUNCTION found(condition text) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
   r int[];
@@ -165,7 +165,7 @@ RESET enable_indexscan;
 RESET enable_indexonlyscan;
 RESET enable_bitmapscan;
 
--- parameters: a custom plan knows the pattern, a generic one cannot
+-- Test parameters.  A custom plan knows the pattern, and a generic plan does not.
 SET enable_seqscan = off;
 PREPARE p_unknown AS SELECT count(*) FROM keys WHERE k LIKE $1;
 PREPARE p_varchar(varchar) AS SELECT count(*) FROM keys WHERE k LIKE $1;
@@ -182,7 +182,7 @@ EXECUTE p_text('^key 19');
 RESET plan_cache_mode;
 DEALLOCATE ALL;
 
--- a hash index serves an exact pattern; so does an index on a domain
+-- A hash index can be used for an exact pattern, and so can an index on a domain.
 CREATE TABLE hashed AS SELECT k, n FROM keys;
 CREATE INDEX ON hashed USING hash (k);
 ANALYZE hashed;
@@ -201,7 +201,7 @@ SELECT count(*) FROM coded WHERE k LIKE 'key 7%';
 DROP TABLE coded;
 DROP DOMAIN code;
 
--- the index's collation decides, as for text
+-- The collation of the index decides whether the index can be used, as it does for text.
 CREATE TABLE collated (c compact_char24 COLLATE "C", d compact_char24 COLLATE "POSIX", t text);
 INSERT INTO collated SELECT k, k, t FROM keys;
 CREATE INDEX collated_c ON collated (c);
@@ -214,7 +214,7 @@ DROP TABLE collated;
 RESET enable_seqscan;
 
 --
--- Estimates: those of a text column with the same values
+-- Estimates are those of a text column with the same values
 --
 CREATE FUNCTION estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
@@ -223,7 +223,8 @@ BEGIN
   EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
   RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
 END $$;
--- many values, few values with most common ones and NULLs, little statistics, none
+-- The columns have many values, few values with most common values and NULLs, a low statistics
+-- target, and no statistics.
 CREATE TABLE estimated (many compact_char24, many_t text, few compact_char24, few_t text,
   coarse compact_char24, coarse_t text, never compact_char24, never_t text);
 ALTER TABLE estimated ALTER coarse SET STATISTICS 40, ALTER coarse_t SET STATISTICS 40,
@@ -237,14 +238,14 @@ INSERT INTO estimates VALUES ('LIKE ''%s 1%%'''), ('LIKE ''%s 9%%'''), ('LIKE ''
   ('NOT LIKE ''%s 1%%'''), ('NOT LIKE ''%%2%%'''), ('NOT LIKE ''%s 30'''), ('ILIKE ''%s 1%%'''), ('NOT ILIKE ''%%2%%'''),
   ('~ ''^%s 1'''), ('~ ''2.*3'''), ('!~ ''^%s 1'''), ('~* ''%s 1'''), ('!~* ''%s 1'''), ('^@ ''%s 1'''), ('^@ ''%s'''), ('^@ ''nothing'''),
   ('LIKE ''%%'''), ('LIKE NULL'), ('NOT LIKE NULL'), ('LIKE ANY (ARRAY[''%s 1%%'', ''%s 2%%''])'), ('LIKE (SELECT ''x%%''::text)');
--- (core interpolates in a bin of the histogram for its own types only)
+-- (Core interpolates within a bin of the histogram only for its own types.)
 SELECT col, condition, compact, text
 FROM (SELECT col, format(p, word, word) AS condition,
              estimate(format('SELECT 1 FROM estimated WHERE %I ', col) || format(p, word, word)) AS compact,
              estimate(format('SELECT 1 FROM estimated WHERE %I ', col || '_t') || format(p, word, word)) AS text
       FROM (VALUES ('many', 'v'), ('few', 'few'), ('coarse', 'v'), ('never', 'v')) c (col, word), estimates) s
 WHERE greatest(compact, 1) / greatest(text, 1) NOT BETWEEN 0.8 AND CASE col WHEN 'coarse' THEN 1.6 ELSE 1.25 END ORDER BY 1, 2;
--- not only the same, but right
+-- The estimates are not only the same, but also right.
 SELECT estimate($$SELECT 1 FROM estimated WHERE many LIKE 'v 12%'$$) BETWEEN 80 AND 160 AS hundred,
        estimate($$SELECT 1 FROM estimated WHERE few LIKE 'few 30%'$$) BETWEEN 5000 AND 6000 AS most,
        estimate($$SELECT 1 FROM estimated WHERE few NOT LIKE 'few 30'$$) BETWEEN 2000 AND 3000 AS others,
@@ -252,7 +253,7 @@ SELECT estimate($$SELECT 1 FROM estimated WHERE many LIKE 'v 12%'$$) BETWEEN 80 
        estimate($$SELECT 1 FROM estimated WHERE coarse LIKE 'v 99%'$$) BETWEEN 40 AND 200 AS in_one_bin,
        estimate($$SELECT 1 FROM estimated WHERE coarse LIKE 'w 99%'$$) BETWEEN 1 AND 2 AS beyond,
        estimate($$SELECT 1 FROM estimated WHERE compact_types.compact_char24_like(many, 'v 12%')$$) BETWEEN 80 AND 160 AS function;
--- a user's operator that borrows the estimator with other types gets a default
+-- If a user's operator of other types uses this estimator, it gets a default estimate.
 CREATE FUNCTION fits(int, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1::text LIKE $2';
 CREATE OPERATOR ~~~~ (FUNCTION = fits, LEFTARG = int, RIGHTARG = text, RESTRICT = compact_types.likesel, JOIN = likejoinsel);
 CREATE FUNCTION fits(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 LIKE $2; END';
@@ -298,7 +299,8 @@ INSERT INTO log SELECT 'log ' || to_char(i, 'FM00000'), i FROM generate_series(5
 INSERT INTO log VALUES (NULL, 0);
 SELECT brin_summarize_new_values('log_brin') > 0 AS summarized;
 ANALYZE log;
--- pages that a bitmap scan reads, to see that the index excludes any
+-- Return the number of pages that a bitmap scan reads, which shows whether the index excludes
+-- pages.
 CREATE FUNCTION pages(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
@@ -327,7 +329,7 @@ SET enable_seqscan = on;
 SET enable_bitmapscan = off;
 SELECT id, cardinality(c.rows) AS rows, found(condition) IS NOT DISTINCT FROM c.rows AS same FROM brin_conditions JOIN by_index c USING (id) ORDER BY id;
 RESET enable_bitmapscan;
--- desummarized ranges are read; a changed value widens its range
+-- A scan reads ranges that were desummarized.  A changed value widens its range.
 SELECT brin_desummarize_range('log_brin', 0);
 UPDATE log SET k = 'zzz' WHERE n = 700;
 SET enable_seqscan = off;
@@ -347,7 +349,7 @@ RESET enable_seqscan;
 DROP TABLE log;
 
 --
--- Two lengths have no common type: one side needs a cast to text
+-- Two lengths have no common type, so one side needs a cast to text
 --
 \set VERBOSITY terse
 SELECT 'a'::compact_char8 UNION SELECT 'b'::compact_char24;
@@ -362,7 +364,7 @@ SELECT pg_typeof(coalesce('a'::compact_char8, 'b'::varchar)), pg_typeof(greatest
        pg_typeof(coalesce('a'::compact_char8, 'b'));
 SELECT 'a'::compact_char8 AS u UNION SELECT 'a' UNION SELECT 'a  ';
 
--- without the extension: operators in the schema compact_types
+-- A type without an extension has its operators in the schema compact_types.
 SELECT compact_types.create_char(100);
 CREATE TABLE wide (k compact_char100 PRIMARY KEY);
 INSERT INTO wide SELECT 'key ' || i FROM generate_series(1, 2000) i;
@@ -374,7 +376,7 @@ SET enable_seqscan = off;
 SELECT pg_typeof(max(k)), plan_has($$SELECT k FROM wide WHERE k LIKE 'key 7%'$$, 'Index Cond: .*>=.*<') FROM wide;
 SELECT count(*) FROM wide WHERE k LIKE 'key 7%';
 RESET ALL;
--- nothing is in the way when the type is created again
+-- No object that is left over prevents the type from being created again.
 SET client_min_messages = warning;
 SET compact_types.guard_drop = off;
 DROP TYPE compact_char100 CASCADE;

@@ -1,6 +1,6 @@
 --
--- Show what every user may do with the extension, one of its string types and one of
--- its decimal types.  A new object that PUBLIC has a privilege on changes the output.
+-- Show the privileges of every user on the extension, one of its string types and one of its
+-- decimal types.  A new object on which PUBLIC has a privilege changes the output.
 --
 CREATE EXTENSION compact_char8;
 CREATE EXTENSION compact_decimal4_2;
@@ -17,22 +17,23 @@ JOIN (SELECT 'pg_class'::regclass, oid, CASE relkind WHEN 'v' THEN 'view' WHEN '
       FROM pg_class
       UNION ALL SELECT 'pg_class'::regclass, attrelid, 'column', format('%s.%I', attrelid::regclass, attname), attacl FROM pg_attribute
       UNION ALL SELECT 'pg_type'::regclass, oid, 'type', replace(typname, 'public.', ''), COALESCE(typacl, acldefault('T', typowner)) FROM pg_type
-      -- not all releases count array and row types among the members, and their privileges are those of the element
+      -- Array and row types are members only in some releases, with the element's privileges.
       WHERE typcategory <> 'A' AND typrelid = 0
       UNION ALL SELECT 'pg_proc'::regclass, oid, CASE prokind WHEN 'a' THEN 'aggregate' ELSE 'function' END, replace(oid::regprocedure::text, 'public.', ''), COALESCE(proacl, acldefault('f', proowner)) FROM pg_proc
       UNION ALL SELECT 'pg_namespace'::regclass, oid, 'schema', nspname, COALESCE(nspacl, acldefault('n', nspowner)) FROM pg_namespace
      ) a (classid, objid, kind, name, acl) ON (a.classid, a.objid) = (m.classid, m.objid),
   aclexplode(a.acl) x;
 
--- no other kind of object has privileges at all
+-- The other kinds of objects have no privileges.
 SELECT DISTINCT classid::regclass::text COLLATE "C" AS catalog FROM members
 WHERE classid NOT IN ('pg_class'::regclass, 'pg_type'::regclass, 'pg_proc'::regclass, 'pg_namespace'::regclass) ORDER BY 1;
--- only PUBLIC and the owner, a superuser, have privileges
+-- Only PUBLIC and the owner, a superuser, have privileges.
 SELECT kind, privilege_type, count(*) FROM granted WHERE grantee = 0 GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT count(*) FROM granted WHERE grantee <> 0 AND grantee <> 10;
 SELECT count(*) FROM granted WHERE grantee = 0 AND is_grantable;
 SELECT kind, name, privilege_type FROM granted WHERE grantee = 0 AND kind NOT IN ('function', 'aggregate') ORDER BY kind, name COLLATE "C", privilege_type;
--- functions by what calls them; functions that only users call, by name
+-- Group the functions by the object that calls them, and list functions that only users call by
+-- name.
 CREATE TEMP VIEW callers AS
 SELECT g.objid, g.name, p.provolatile, CASE
   WHEN g.kind = 'aggregate' THEN 'aggregate'
@@ -48,7 +49,7 @@ SELECT g.objid, g.name, p.provolatile, CASE
 FROM granted g JOIN pg_proc p ON p.oid = g.objid WHERE g.grantee = 0 AND g.classid = 'pg_proc'::regclass;
 SELECT caller, provolatile, count(*) FROM callers WHERE caller IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT name, provolatile FROM callers WHERE caller IS NULL ORDER BY name COLLATE "C";
--- nothing runs as its owner
+-- No function runs as its owner.
 SELECT objid::regprocedure FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND prosecdef;
 SELECT count(*) FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND (proowner <> 10 OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal')) AND prosqlbody IS NULL AND prokind <> 'a');
 SELECT count(*) FROM members JOIN pg_type t ON t.oid = objid WHERE classid = 'pg_type'::regclass AND typowner <> 10;

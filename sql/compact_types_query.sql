@@ -1,6 +1,6 @@
 --
--- Run queries on a converted table, and on the table that it was made from.  Only the
--- queries whose results differ are printed.
+-- Run queries on a converted table, and on the original table.  The output has only the queries
+-- whose results differ.
 --
 CREATE EXTENSION compact_char8;
 CREATE EXTENSION compact_decimal4_2;
@@ -813,7 +813,7 @@ sum(a.id) FROM tn a NATURAL JOIN T b
 sum(a.id) FROM tw a NATURAL JOIN T b	
 sum(a.id) FROM tw a FULL JOIN T b USING (u2)	
 \.
--- the queries whose results differ
+-- Print the queries whose results differ.
 SELECT x || CASE WHEN tail LIKE '%id = 5' THEN '' ELSE ' ' || tail END AS query, narrow, wide FROM (
   SELECT n, x, tail, left(outcome(replace(replace(q, 'FROM T', 'FROM tn'), 'JOIN T', 'JOIN tn')), 30) AS narrow,
          left(outcome(replace(replace(q, 'FROM T', 'FROM tw'), 'JOIN T', 'JOIN tw')), 30) AS wide
@@ -821,13 +821,13 @@ SELECT x || CASE WHEN tail LIKE '%id = 5' THEN '' ELSE ' ' || tail END AS query,
 WHERE narrow IS DISTINCT FROM wide ORDER BY n;
 SELECT count(*) > 700 AS many FROM ex;
 
--- expressions of core's types are the same as before
+-- Expressions of core's types have the same results as without the extension.
 SELECT 5 = 5.0 AS a, 5.0 = 5 AS b, 5::int2 < 5.5 AS c, 5::int8 >= 4.5 AS d, 5.5 > 5::float8 AS e, 5::float4 < 5.5 AS f, 1::int8 = 1::oid AS g,
        pg_typeof(coalesce(5, 5.5)) AS h, pg_typeof(greatest(5::int8, 1.5)) AS i, pg_typeof(5 + 5.5) AS j, pg_typeof(ARRAY[1, 2.5]) AS k,
        pg_typeof(coalesce(1::int2, 5)) AS l, pg_typeof(5.5 * '2') AS m, sum(5::int2) AS n, max(5::int8) AS o;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT u = d, d = u FROM tw;
 
--- indexes of narrow columns for typed values, on either side, and for joins
+-- The planner uses indexes of narrow columns for typed values on either side, and for joins.
 CREATE INDEX tn_d ON tn (d);
 CREATE INDEX tn_u ON tn (u);
 CREATE INDEX tn_u2 ON tn (u2);

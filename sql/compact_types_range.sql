@@ -1,13 +1,13 @@
 --
--- What convert() does by default: it makes no change that could refuse a later value,
--- and none that makes a client driver return another kind of value
+-- Test what convert() does by default.  It makes no change because of which a later value could be
+-- refused, and no change because of which a client driver would return another kind of value.
 --
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 CREATE SCHEMA rng;
 SET search_path = rng, public;
 
--- pgbench's tables, as "pgbench -i" makes them
+-- Create the tables of pgbench, as "pgbench -i" does.
 CREATE TABLE accounts (aid int NOT NULL, bid int, abalance int, filler char(84));
 INSERT INTO accounts SELECT i, 1, 0, '' FROM generate_series(1, 1000) i;
 ALTER TABLE accounts ADD PRIMARY KEY (aid);
@@ -18,13 +18,14 @@ SELECT column_name, proposed_type, reason, risk FROM compact_types.advise('telle
 SELECT * FROM compact_types.convert('accounts');
 SELECT * FROM compact_types.convert('tellers');
 
--- references by name, and by the name of another table's key
+-- These columns refer to other tables by their names alone, or have the name of another table's
+-- key.
 CREATE TABLE product (sku_code int PRIMARY KEY, n int);
 CREATE TABLE line (pos int, customer_id bigint, "orderId" bigint, invoice_no bigint, sku_code bigint, valid int, ident int);
 INSERT INTO line SELECT i % 90, i % 100, i % 25000, i % 90, i % 80, i % 70, i % 60 FROM generate_series(1, 30000) i;
 SELECT column_name, proposed_type, reason FROM compact_types.advise('line', narrow => true) ORDER BY attnum;
 
--- columns that a constraint keeps in the range
+-- Test columns that a constraint keeps in the range of a narrow type.
 CREATE FUNCTION users_function(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'called'; RETURN true; END $$;
 CREATE TABLE checked (
 	low int CHECK (low >= 0 AND low < 200),
@@ -43,11 +44,11 @@ SELECT * FROM compact_types.convert('checked');
 INSERT INTO checked (low) VALUES (199);
 INSERT INTO checked (low) VALUES (200);
 
--- proposals with a risk: by name, or all of them
+-- Convert columns whose proposal has a risk: by name, or all of them.
 SELECT * FROM compact_types.convert('checked', '{half}');
 SELECT * FROM compact_types.convert('checked', narrow => true);
 
--- a column that is updated needs room
+-- A column that is updated needs room for larger values.
 CREATE TABLE updated (n int, m int);
 INSERT INTO updated SELECT i % 100, i % 2 FROM generate_series(1, 1000) i;
 SELECT column_name, proposed_type FROM compact_types.advise('updated') ORDER BY attnum;
@@ -60,7 +61,7 @@ UPDATE updated_more SET n = n WHERE n = 1;
 SELECT pg_stat_force_next_flush();
 SELECT column_name, proposed_type, reason FROM compact_types.advise('updated_more') ORDER BY attnum;
 
--- other types that hold less
+-- Test other proposals whose type holds fewer values.
 CREATE TABLE less (c char(10), t timestamp(0), tz timestamptz(0), latitude numeric(9,6), pos_lon numeric(9,6), price numeric(9,2), note text);
 INSERT INTO less SELECT 'abc', '2024-01-01', '2024-01-01', 50.123456, 7.1, 12.25, 'a note of some length ' || i FROM generate_series(1, 500) i;
 SELECT column_name, proposed_type, risk FROM compact_types.advise('less') ORDER BY attnum;
@@ -84,7 +85,7 @@ SELECT column_name, blockers FROM compact_types.advise('blocked') ORDER BY attnu
 SELECT * FROM compact_types.convert('blocked', narrow => true);
 SELECT * FROM compact_types.convert('blocked', narrow => true, skip_blocked => true);
 SELECT count(DISTINCT path) FROM handed_on;
--- statistics are there again
+-- The statistics exist again after the conversion.
 SELECT attname, n_distinct FROM pg_stats WHERE schemaname = 'rng' AND tablename = 'blocked' AND attname IN ('c', 'd', 'm') ORDER BY 1;
 SELECT * FROM compact_types.convert('blocked', narrow => true, skip_blocked => true);
 
@@ -96,7 +97,7 @@ CREATE FUNCTION odd() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM "odd.nam
 CREATE FUNCTION unnamed() RETURNS int LANGUAGE sql AS 'SELECT 1 /* renamed.note, odd_name and named_plain */';
 SELECT column_name, reason FROM compact_types.advise('named') WHERE proposed_type IS NOT NULL ORDER BY attnum;
 
--- Errors that do not depend on the rows come before a row is read.
+-- Errors that do not depend on the rows are raised before a row is read.
 CREATE FUNCTION seen(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'row'; RETURN true; END $$;
 CREATE TABLE moved (n int, name text CHECK (seen(name)));
 SET client_min_messages = error;
@@ -105,7 +106,7 @@ RESET client_min_messages;
 CREATE VIEW moved_names AS SELECT n % 2 AS parity, array_agg(name) && ARRAY['x'] AS some FROM moved GROUP BY 1;
 SELECT * FROM compact_types.convert('moved');
 SELECT pg_typeof(name), count(*) FROM moved GROUP BY 1;
--- in a transaction, and after an error in one
+-- Test convert() in a transaction, and after an error in a transaction.
 BEGIN;
 SAVEPOINT a;
 SELECT * FROM compact_types.convert('moved');

@@ -1,7 +1,7 @@
 --
--- Foreign keys between compact strings and core's strings in both directions,
--- and indexes with what belongs to core's types: operator classes, default
--- classes of other access methods, and a collation that "=" does not ask for.
+-- Test foreign keys between compact strings and core's strings, in both directions.  Test indexes
+-- that use features of core's types: operator classes, default operator classes of other access
+-- methods, and a collation other than that of "=".
 --
 CREATE EXTENSION compact_char10;
 CREATE EXTENSION compact_char8;
@@ -9,7 +9,7 @@ CREATE EXTENSION pg_trgm;
 CREATE EXTENSION btree_gist;
 CREATE COLLATION not_c (provider = libc, locale = 'C.UTF-8');
 
--- Does the query's plan match the pattern?  Shows a plan that is not as expected.
+-- Return true if the plan of the query matches the pattern.  Show a plan that is not as expected.
 CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -27,8 +27,8 @@ END $$;
 SELECT opcname, amname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE opcname ~ '^compact_' AND NOT amvalidate(c.oid) ORDER BY 1, 2;
 
--- Every pair of types, which core has for text, varchar and char; what a
--- foreign key compares is by the family, so each must work in all four actions.
+-- Test every pair of types, because core has all pairs of text, varchar and char.  A foreign key
+-- compares with operators of the operator family, so each pair must work in all four actions.
 CREATE FUNCTION try_key(parent text, child text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   result text := '';
@@ -69,7 +69,8 @@ SELECT try_key('compact_char10', 'compact_char8'), try_key('compact_text(10)', '
        try_key('compact_char10', 'char(8)'), try_key('compact_char8', 'varchar(10)');
 DROP FUNCTION try_key;
 
--- the family has the type only for such keys: queries have the same results and plans as before
+-- varchar is in the operator family only for such keys.  Queries have the same results and plans as
+-- without it.
 CREATE TABLE v (v varchar(10) PRIMARY KEY, c compact_text(10), d compact_char10);
 INSERT INTO v SELECT 'key ' || i, 'key ' || i, 'key ' || i FROM generate_series(1, 1000) i;
 CREATE INDEX v_c ON v (c);
@@ -77,14 +78,14 @@ ANALYZE v;
 SELECT plan_has($$SELECT d FROM v WHERE v = 'key 7'$$, 'Index Cond: \(\(v\)::text = ''key 7''::text\)'),
        plan_has($$SELECT d FROM v WHERE c = 'key 7'::varchar$$, 'Index Cond: \(c = ''key 7''::text\)'),
        plan_has($$SELECT v FROM v WHERE v = c$$, 'Filter: \(\(v\)::text = c\)');
--- name has operators of its own, as it has with text
+-- Type name has its own operators with compact strings, as it has with text.
 SELECT plan_has($$SELECT d FROM v WHERE c = current_user$$, 'Index Cond: \(c = \(CURRENT_USER\)::text\)'),
        plan_has($$SELECT d FROM v WHERE 'key 7'::name = c$$, 'Index Cond: \(c = ''key 7''::text COLLATE "C"\)');
 SELECT c, c = 'key 7'::name, 'key 7'::name <> c, c < 'key 7'::name, 'key 7'::name <= c, d > 'key 7'::name, 'key 7'::name >= d,
        d = 'key 7'::name, d <> 'key 7'::name, c = ANY (ARRAY['key 7', 'key 8']::name[]), c = NULL::name
 FROM v WHERE c IN ('key 6', 'key 7', 'key 8') ORDER BY 1;
 SELECT count(*) FROM v JOIN pg_roles ON v.c = rolname JOIN pg_class ON relname = v.d;
--- the first check of a foreign key on big tables works, too
+-- The first check of a new foreign key also works on large tables, by each join method.
 SET enable_nestloop = off;
 SET enable_hashjoin = off;
 CREATE TABLE vc (c varchar(10) REFERENCES v, d varchar(10));
@@ -98,7 +99,7 @@ RESET enable_nestloop;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 
--- with a composite key, a self-reference and partitions
+-- Test a composite key, a self-reference and partitions.
 CREATE TABLE composite (a compact_text(10), b compact_char8, c int, up_a varchar(10), up_b char(8), up_c int,
   PRIMARY KEY (a, b, c), FOREIGN KEY (up_a, up_b, up_c) REFERENCES composite);
 INSERT INTO composite VALUES ('a', 'b', 1, NULL, NULL, NULL), ('c', 'd', 2, 'a', 'b', 1);
@@ -114,10 +115,10 @@ DELETE FROM parted WHERE n <= 10;
 SELECT count(*) FROM of_parted;
 INSERT INTO of_parted VALUES ('key 4');
 
--- the definition can be dumped and read again
+-- The definition can be dumped and parsed again.
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'composite'::regclass AND contype = 'f';
 
--- A role without any privilege on the extension has such a key.
+-- A role without any privilege on the extension can create such a key.
 CREATE ROLE regress_compact_reference;
 GRANT CREATE ON SCHEMA public TO regress_compact_reference;
 SET ROLE regress_compact_reference;
@@ -163,16 +164,16 @@ END $$;
 SELECT plan_has($$SELECT n FROM words WHERE c LIKE 'key 19%'$$, 'Index Cond: .*>=.*<'),
        plan_has($$SELECT n FROM words WHERE d LIKE 'key 19%'$$, 'Index Cond: .*>=.*<');
 SELECT count(*) FROM words WHERE c LIKE 'key 19%' AND d ^@ 'key 19';
--- an ordering comparison needs the collation
+-- A comparison by order needs the collation of the index.
 SELECT plan_has($$SELECT n FROM words WHERE c < 'key 7'$$, 'Index Cond', false),
        plan_has($$SELECT n FROM words WHERE c <> 'key 7'$$, 'Index Cond', false);
--- so do merge joins, lists and equivalence classes
+-- So do merge joins, lists and equivalence classes.
 SELECT plan_has($$SELECT n FROM words WHERE c IN ('key 7', 'key 8')$$, 'Index Cond', false);
--- but a value from outside of the query does not
+-- An equality with a value from outside of the query does not need the collation.
 SELECT plan_has($$SELECT (SELECT n FROM words WHERE c = k LIMIT 1) FROM (SELECT 'key ' || i AS k FROM generate_series(1, 3) i) x$$,
   'Index Cond: \(c = ');
 SELECT (SELECT n FROM words WHERE c = k LIMIT 1) FROM (SELECT 'key ' || i AS k FROM generate_series(1, 3) i) x;
--- an explicit COLLATE of the index's collation does not, either
+-- An explicit COLLATE of the index's collation works as well.
 SELECT n FROM words WHERE c = 'key 7' COLLATE "C";
 RESET enable_seqscan;
 
@@ -210,7 +211,7 @@ CREATE INDEX ON no_such_table (c varchar_pattern_ops);
 CREATE INDEX ON indexed (c compact_types.compact_text_ops);
 CREATE UNIQUE INDEX ON indexed USING gist (c);
 ALTER TABLE indexed ADD EXCLUDE USING gist (c WITH =);
--- the index serves what it would serve for varchar
+-- The index can be used as it could be for varchar.
 ANALYZE indexed;
 SET enable_seqscan = off;
 DROP INDEX i_text, i_parentheses, i_hash, i_minmax, i_bloom, i_concurrently, i_default;
@@ -219,19 +220,19 @@ SELECT plan_has($$SELECT n FROM indexed WHERE c LIKE 'key 19%'$$, 'Index Cond: .
        plan_has($$SELECT n FROM indexed WHERE e LIKE 'key 19%'$$, 'Index Cond: .*>=.*<'),
        plan_has($$SELECT n FROM indexed WHERE c::text LIKE '%ey 199%'$$, 'i_trgm');
 INSERT INTO indexed VALUES ('key 1', 'key 1', 'key 1', 'key 1', 5000);
--- the index stays when the column gets another type
+-- The index keeps its operator class when the column gets another type.
 ALTER TABLE indexed ALTER c TYPE varchar(20), ALTER d TYPE char(10);
 SELECT plan_has($$SELECT n FROM indexed WHERE c LIKE 'key 19%'$$, 'Index Cond: .*>=.*<');
 ALTER TABLE indexed ALTER c TYPE compact_text(20), ALTER d TYPE compact_char10;
 SELECT plan_has($$SELECT n FROM indexed WHERE c LIKE 'key 19%'$$, 'Index Cond: .*>=.*<');
 RESET enable_seqscan;
--- a materialized view, a partitioned table
+-- Test a materialized view and a partitioned table.
 CREATE MATERIALIZED VIEW mat AS SELECT c FROM indexed;
 CREATE INDEX ON mat (c varchar_pattern_ops);
 CREATE INDEX ON parted (k varchar_pattern_ops);
 CREATE TABLE parted_like (LIKE parted INCLUDING ALL);
 SELECT indexdef FROM pg_indexes WHERE tablename IN ('mat', 'parted_0', 'parted_like') ORDER BY 1;
--- a domain
+-- Test a domain.
 CREATE DOMAIN short AS compact_text(20);
 CREATE TABLE of_domain (s short COLLATE not_c);
 CREATE INDEX ON of_domain (s varchar_pattern_ops);

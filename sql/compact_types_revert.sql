@@ -1,6 +1,6 @@
 --
--- The way back: compact_types.revert(), revert_all(), and what keeps DROP
--- EXTENSION from dropping columns
+-- Test compact_types.revert() and revert_all(), and the guard that keeps DROP EXTENSION from
+-- dropping columns.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS compact_char9;
@@ -27,7 +27,7 @@ SELECT * FROM types;
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'narrow';
 SELECT pg_get_viewdef('rev.item_view') ~ 'compact';
 SELECT count(*) FROM compact_types.conversions;
--- nothing is left to revert
+-- No column is left to revert.
 SELECT * FROM compact_types.revert('rev.item');
 SELECT * FROM compact_types.revert('rev.item', '{code}');
 SELECT * FROM compact_types.revert('rev.item', '{none}');
@@ -36,7 +36,8 @@ SELECT * FROM compact_types.revert(NULL);
 SELECT * FROM compact_types.revert('rev.item_view');
 SELECT * FROM compact_types.revert('pg_class');
 
--- Some columns only.  The first type counts, and later ALTER TABLE of a user stays.
+-- Convert only some columns.  revert() restores the first type of a column.  If a user has changed
+-- the type of the column later, this change stays.
 SET client_min_messages = warning;
 SELECT count(*) FROM compact_types.convert('rev.item', '{code,name,price,kind}', narrow => true);
 RESET client_min_messages;
@@ -46,7 +47,7 @@ ALTER TABLE rev.item ALTER kind TYPE int4;
 ALTER TABLE rev.item ALTER code TYPE varchar(20);
 SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{kind}', narrow => true);
 SELECT object_name, old_type, new_type FROM compact_types.revert('rev.item');
--- from int8 to int4 and on to uint1
+-- Convert from int8 to int4, and then to uint1.
 SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{qty}', narrow => true);
 ALTER TABLE rev.item ALTER qty TYPE int8;
 ALTER TABLE rev.item DROP CONSTRAINT item_qty_check;
@@ -55,7 +56,7 @@ SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{
 UPDATE rev.item SET qty = 50 + id;
 SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{qty}', narrow => true);
 SELECT converted, old_type, new_type FROM compact_types.conversions ORDER BY converted::text COLLATE "C";
--- notes follow renamed columns and tables
+-- Notes on conversions stay valid when columns and tables are renamed.
 ALTER TABLE rev.item RENAME qty TO "Quantity.of";
 ALTER TABLE rev.item RENAME TO "The item";
 CREATE SCHEMA "Other";
@@ -67,7 +68,7 @@ ALTER TABLE rev."The item" RENAME "Quantity.of" TO qty;
 ALTER TABLE rev."The item" RENAME TO item;
 SELECT * FROM types;
 
--- ordinary users cannot write notes on tables of others
+-- Ordinary users cannot write notes on tables of other users.
 CREATE ROLE regress_rev_a;
 CREATE ROLE regress_rev_b;
 GRANT USAGE, CREATE ON SCHEMA rev TO regress_rev_a, regress_rev_b;
@@ -87,7 +88,7 @@ SELECT * FROM compact_types.conversions;
 SELECT * FROM compact_types.revert('rev.a');
 SELECT * FROM compact_types.revert('rev.b');
 RESET ROLE;
--- notes of a superuser, with wrong values
+-- Test notes of a superuser with wrong values.
 INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'text; DROP TABLE rev.a', 'x', '', 'compact_char9', -1);
 INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'types', 'x', '', 'compact_char9', -1);
 INSERT INTO compact_types.conversions VALUES (NULL, NULL, 'x', '', 'compact_char9', -1);
@@ -96,11 +97,11 @@ INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'varchar(3)', '?', '?',
   ('', 'text', 'x', '', 'compact_text', -1), ('"rev.a.c', 'text', 'x', '', 'compact_text', -1), ('rev.a.later', 'varchar(7)', 'x', '', 'compact_text', 11);
 SELECT converted, compact_types.referenced_table(converted)::regclass, compact_types.referenced_attnum(converted) FROM compact_types.conversions;
 INSERT INTO rev.a VALUES ('long');
--- an old type that cannot hold the values is an error
+-- If the old type cannot hold the values, revert() raises an error.
 SELECT * FROM compact_types.revert('rev.a');
 UPDATE rev.a SET c = 'abc ';
 SELECT object_name, old_type, new_type FROM compact_types.revert('rev.a');
--- a note on a name that does not exist applies to a column that gets this name later
+-- A note on a name that does not exist applies to a column that gets this name later.
 ALTER TABLE rev.a ADD later compact_text(7);
 SELECT object_name, old_type, new_type FROM compact_types.revert('rev.a');
 TRUNCATE compact_types.conversions;
@@ -126,7 +127,7 @@ SELECT a, b, c, d, e, f, g, h, j, k, l FROM rev.all_types;
 SELECT * FROM compact_types.revert_all(NULL);
 DROP TABLE rev.parted, rev.all_types;
 
--- blockers are reported before anything changes: revert_all() reverts all tables, or none
+-- revert_all() reports blockers before anything changes.  It reverts all tables or none.
 CREATE TABLE rev.first (c compact_char9);
 CREATE TABLE rev.second (c compact_char9, t compact_text);
 CREATE MATERIALIZED VIEW rev.mat AS SELECT c FROM rev.second;
@@ -136,7 +137,7 @@ DROP MATERIALIZED VIEW rev.mat;
 SELECT * FROM compact_types.revert('rev.second', unrecorded => true);
 DROP TABLE rev.first, rev.second;
 
--- expressions that were made for the compact types do not block revert()
+-- Expressions that were created with the compact types do not block revert().
 CREATE TABLE rev.later (
   a uint1, b uint2, c compact_text, z seconds4tz,
   CONSTRAINT later CHECK (a <= b AND b < '300' AND a = ANY ('{1,2}') AND c <> '::compact_types.integer_operand "x' AND z > '2001-01-01 00:00+00'));
@@ -151,7 +152,7 @@ SELECT pg_get_viewdef('rev.later_view') ~ '::compact_types.integer_literal''' AS
 DROP VIEW rev.later_view;
 DROP TABLE rev.later;
 
--- neither do operands of a decimal on either side
+-- Operands of a decimal on either side do not block it.
 CREATE TABLE rev.amount (d compact_decimal4_2, e compact_decimal4_2, i int,
   CONSTRAINT amount CHECK (d < 10.5 AND 5 > d AND 0.5 < e AND d IN (1, 2, 3.5) AND d <> ALL ('{7,8}') AND d <= e AND d < i AND i > e AND coalesce(d, 0) >= 0));
 INSERT INTO rev.amount VALUES (1, 2, 3);
@@ -166,7 +167,7 @@ SELECT * FROM rev.amount_view ORDER BY i;
 DROP VIEW rev.amount_view;
 DROP TABLE rev.amount;
 
--- foreign keys, on both sides
+-- revert() keeps foreign keys on both sides.
 CREATE TABLE rev.parent (c compact_char9 PRIMARY KEY, n uint2 UNIQUE);
 CREATE TABLE rev.child (c char(9) REFERENCES rev.parent, n uint2 REFERENCES rev.parent (n) ON DELETE CASCADE, p compact_char9);
 ALTER TABLE rev.child ADD FOREIGN KEY (p) REFERENCES rev.parent NOT VALID;
@@ -176,7 +177,7 @@ SELECT * FROM compact_types.revert('rev.parent', unrecorded => true);
 SELECT * FROM compact_types.revert('rev.child', unrecorded => true);
 SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'rev.child'::regclass AND contype = 'f' ORDER BY 1;
 SELECT * FROM rev.child;
--- but not foreign keys of other owners
+-- But foreign keys of other owners block it.
 CREATE TABLE rev.key (c compact_char9 PRIMARY KEY);
 GRANT REFERENCES ON rev.key TO regress_rev_a;
 SET ROLE regress_rev_a;
@@ -185,7 +186,7 @@ RESET ROLE;
 SELECT * FROM compact_types.revert('rev.key', unrecorded => true);
 DROP TABLE rev.others, rev.key, rev.child, rev.parent;
 
--- isolation levels, as for convert()
+-- The rules for isolation levels are the same as for convert().
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM compact_types.revert('rev.item');
 ROLLBACK;
@@ -194,7 +195,7 @@ SELECT * FROM compact_types.revert_all();
 ROLLBACK;
 
 --
--- No extension is dropped with columns
+-- DROP EXTENSION does not drop columns
 --
 CREATE TABLE rev.guarded (a compact_char9, b compact_decimal4_2, c compact_char9[], d uint1);
 CREATE DOMAIN rev.dom AS compact_char9;
@@ -212,7 +213,7 @@ DROP TYPE compact_char9 CASCADE;
 DROP SCHEMA compact_types CASCADE;
 DROP SCHEMA public CASCADE;
 SELECT compact_types.guard_drop();
--- tables that are dropped as a whole do not count
+-- A table that is dropped as a whole does not keep the extension from being dropped.
 BEGIN;
 SET client_min_messages = warning;
 DROP TABLE rev.guarded, rev.guarded_2, rev.guarded_3, rev.b, rev.a;
@@ -229,7 +230,7 @@ DROP EXTENSION compact_char9 CASCADE;
 SELECT attname, attisdropped FROM pg_attribute WHERE attrelid = 'rev.guarded_3'::regclass AND attnum = 1;
 ROLLBACK;
 
--- A default that was set after the conversion is of the old type again.
+-- A default that was set after the conversion gets the old type as well.
 CREATE TABLE rev.later (c varchar(60), t text DEFAULT 'first', p numeric(8,2), s timestamp(0));
 INSERT INTO rev.later SELECT 'some words that are long enough ' || i, 'other words that are long enough ' || i, i, '2024-01-01' FROM generate_series(1, 200) i;
 SELECT object_name, new_type FROM compact_types.convert('rev.later', narrow => true);
@@ -237,11 +238,12 @@ ALTER TABLE rev.later ALTER c SET DEFAULT 'it''s', ALTER p SET DEFAULT -2.5, ALT
 SELECT count(*) FROM compact_types.revert('rev.later');
 SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attrdef JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum
 WHERE adrelid = 'rev.later'::regclass ORDER BY adnum;
--- no default depends on the extension
+-- No default depends on the extension any more.
 SELECT pg_describe_object(d.refclassid, d.refobjid, 0) FROM pg_attrdef f JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid
 WHERE f.adrelid = 'rev.later'::regclass AND d.refclassid <> 'pg_class'::regclass;
 
--- Names in a constraint keep their meaning, even if objects that match better exist since.
+-- Names in a constraint keep their meaning, even if objects that match better were created since
+-- the conversion.
 CREATE TYPE rev.mood AS ENUM ('a', 'b');
 CREATE TABLE rev.feels (id int, c char(9), m rev.mood, CONSTRAINT k CHECK (m <> 'b' AND length(c) < 10));
 INSERT INTO rev.feels SELECT i, 'c' || i, 'a' FROM generate_series(1, 200) i;
@@ -252,7 +254,7 @@ CREATE OPERATOR <> (LEFTARG = mood, RIGHTARG = mood, FUNCTION = never);
 SELECT object_name, new_type FROM compact_types.revert('feels');
 SELECT convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'k';
 INSERT INTO feels VALUES (0, 'z', 'b');
--- The check of the rows uses the caller's search_path, whatever words the constraint has.
+-- The check of the rows uses the caller's search_path, whatever words are in the constraint.
 CREATE TABLE outdated (word text);
 CREATE FUNCTION current_word(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN NOT EXISTS (SELECT FROM outdated WHERE word = $1); END $$;
 CREATE TABLE looks_up (w text, p numeric(8,2), CONSTRAINT k CHECK (current_word(w) AND p < 500 AND w <> 'NOT VALID'));

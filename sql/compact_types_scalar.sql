@@ -1,14 +1,14 @@
 --
--- Narrow integers and seconds: what they hold, how expressions of them with
--- other types are resolved, aggregates, indexes.
+-- Test narrow integers and seconds: their values, the types of expressions with other types,
+-- aggregates and indexes.
 --
 \set SHOW_CONTEXT never
 
 SELECT typname, typlen, typbyval, typalign, typstorage, typcategory, typispreferred
 FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'uint3', 'seconds4', 'seconds4tz') ORDER BY typname;
 
--- every operator class and family is complete
--- (the types that stand in for literals and operands are left out: no clause has two of them)
+-- Every operator class and family is complete.  (Leave out the stand-ins, the internal types that
+-- literals and operands get, because no clause has two of them.)
 WITH member AS (SELECT amopfamily AS family, amopmethod AS method, amoplefttype AS l, amoprighttype AS r, amopstrategy AS strategy
                 FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
                 WHERE opfnamespace = 'compact_types'::regnamespace AND amoplefttype::regtype::text !~ '_(literal|operand|left)$')
@@ -48,7 +48,7 @@ SELECT uint2 '-';
 SET timezone = 'UTC';
 SET datestyle = 'ISO, DMY';
 SELECT seconds4 '1970-01-01', seconds4 '2106-02-07 06:28:15', seconds4tz '2001-02-03 04:05:06+02';
--- rounded as timestamp(0), on both sides of 2000
+-- Values are rounded as by timestamp(0), before and after 2000.
 SELECT v::seconds4, v::timestamp(0)::text = v::seconds4::text AS same
 FROM unnest(ARRAY['1999-12-31 23:59:58.5', '1999-12-31 23:59:58.500001', '2000-01-01 00:00:01.5',
                   '2000-01-01 00:00:01.499999', '1970-01-01 00:00:00.4']) v;
@@ -79,7 +79,7 @@ WHERE castsource IN ('uint2'::regtype, 'uint3'::regtype) OR casttarget IN ('uint
    OR castsource IN ('seconds4'::regtype, 'seconds4tz'::regtype)
    OR casttarget IN ('seconds4'::regtype, 'seconds4tz'::regtype)
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
--- no cast into a narrow type is implicit
+-- No cast to a narrow type is implicit.
 SELECT castsource::regtype, casttarget::regtype FROM pg_cast
 WHERE castcontext = 'i' AND casttarget::regtype::text ~ '^(u?int1|uint[23]|seconds4)';
 SELECT 255::uint1, (-1)::int1, 65535.4::uint2, 16777215.4::uint3, 2.5::numeric::uint2, 2.5::float8::uint2, 3.5::float4::int1;
@@ -107,7 +107,8 @@ INSERT INTO narrow VALUES (128, 0, 0);
 INSERT INTO narrow (u2) SELECT 70000;
 UPDATE narrow SET u1 = u1 + 1;
 SELECT * FROM narrow ORDER BY u2;
--- expressions that must not change if a column is narrowed; the range is checked when a value is stored
+-- These expressions must give the same results after a column has been narrowed.  The range is
+-- checked when a value is stored.
 CREATE TABLE shelf (id int, stock uint1, reserved uint1, qty uint1);
 INSERT INTO shelf VALUES (1, 10, 20, 200), (2, 200, 3, 255);
 SELECT id FROM shelf WHERE stock - reserved < 0;
@@ -131,7 +132,7 @@ SELECT pg_column_size(i1), pg_column_size(u1), pg_column_size(u2), pg_column_siz
 -- Arithmetic
 --
 SELECT uint1 '200' + uint1 '55', uint1 '5' - uint1 '5', uint2 '255' * uint2 '257', int1 '-7' / int1 '2', int1 '-7' % int1 '2';
--- no overflow where int4 has none
+-- Arithmetic overflows only where int4 does.
 SELECT uint1 '200' + uint1 '56' AS plus, uint1 '5' - uint1 '6' AS minus, uint2 '256' * uint2 '256' AS times, int1 '-128' / int1 '-1' AS divided;
 SELECT uint2 '65535' * uint2 '65535';
 SELECT int1 '-128' % int1 '-1';
@@ -147,7 +148,7 @@ SELECT uint2 '2' * 4611686018427387904;
 SELECT int8 '-9223372036854775808' / int1 '-1';
 SELECT int8 '-9223372036854775808' % int1 '-1';
 SELECT int8 '-9223372036854775808' - uint1 '1';
--- bits, unary operators, functions: as of int4, but for the type
+-- Bit operators, unary operators and functions give the results of int4, but with another type.
 SELECT int1 '-128' # int1 '127' AS xor, uint1 '255' & uint1 '129' AS and, uint2 '32768' | '1' AS or, ~uint1 '255' AS not, ~int1 '-128' AS not, ~uint2 '0' AS not,
        uint2 '65535' << 4 AS shl, uint1 '128' << 1 AS shl, int1 '-128' >> 1 AS shr, uint2 '65535' >> 1 AS shr, +int1 '-128' AS plus, @int1 '-128' AS at, abs(int1 '-128'), mod(int1 '-7', int1 '2') AS mod;
 SELECT mod(uint2 '1', uint2 '0');
@@ -173,7 +174,7 @@ SELECT count(*), count(*) FILTER (WHERE (a & b) <> (a::int4 & b::int4) OR (a | b
 FROM (SELECT a::uint3, b::uint3 FROM generate_series(0, 16777215, 65535) a, generate_series(0, 16777215, 65793) b) s;
 
 --
--- Resolution: the type of an expression, or the error
+-- The type of an expression, or the error of the parser
 --
 CREATE FUNCTION resolve(expression text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -203,7 +204,7 @@ FROM unnest(ARRAY['@ - @', '@ + interval ''1 h''', '@ < now()', '@ = localtimest
   '@ > ''2000-01-01''', '@ = @z', '@z - @z', '@z < localtimestamp', '@z >= now()', '@z = date ''2000-01-01''',
   '@z + interval ''1 h''', 'now() - @z', 'extract(epoch from @)', 'age(@z)', '@ AT TIME ZONE ''UTC''',
   '@z AT TIME ZONE ''UTC''', '@ - date ''2000-01-01''', '@ + ''1 h''']) e;
--- what core resolves without the extension it resolves alike with it
+-- Expressions that are valid without the extension have the same type with it.
 SELECT e AS expression, resolve(e) AS type
 FROM unnest(ARRAY['int2 ''1'' = 5', 'int2 ''1'' + int4 ''1''', 'int2 ''1'' + ''1''', '''5'' = int2 ''1''', 'int2 ''1'' % ''1''',
   'int4 ''1'' = numeric ''1''', 'int8 ''1'' % ''1''', 'numeric ''1'' % ''1''', '''1'' = ''1''', '- ''5''', '''1'' + ''1''',
@@ -222,7 +223,7 @@ PREPARE narrow AS SELECT 1::uint2 = $1, 1::int1 + $2, seconds4 '2000-01-01' < $3
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'narrow';
 
 --
--- Aggregates and windows, against the wide twins
+-- Aggregates and window functions, compared with the wide types
 --
 CREATE TABLE samples AS
   SELECT g AS id, (g * 7919 % 65536)::uint2 AS u2, (g * 7919 % 256)::uint1 AS u1, (g * 7919 % 256 - 128)::int1 AS i1,
@@ -258,7 +259,7 @@ FROM (SELECT sum(u2) OVER w AS s, sum(u2::int4) OVER w AS s_wide, avg(i1) OVER w
 SELECT count(*) OVER (ORDER BY u2 RANGE -1 PRECEDING) FROM samples LIMIT 1;
 
 --
--- Indexes serve every type of the family, with an empty search_path as well
+-- Indexes can be used for every type of the operator family, also with an empty search_path
 --
 CREATE INDEX ON samples (u2);
 CREATE INDEX ON samples (s4);
@@ -288,7 +289,7 @@ SELECT p FROM public.plan('SELECT id FROM public.samples WHERE u2 = 5') p;
 SELECT p FROM public.plan('SELECT id FROM public.samples WHERE 5 > u2') p;
 RESET search_path;
 SELECT p FROM plan('SELECT max(u2), min(s4) FROM samples') p;
--- a constant of a wider type leaves the order of the other columns usable
+-- With a constant of a wider type, the order of the other index columns can still be used.
 CREATE INDEX samples_pair ON samples (u1, z4);
 EXPLAIN (COSTS OFF) SELECT id FROM samples WHERE u1 = 5 ORDER BY z4 DESC LIMIT 1;
 SET enable_bitmapscan = on;
@@ -302,7 +303,7 @@ RESET enable_seqscan;
 RESET enable_indexscan;
 SELECT count(*) FROM brin WHERE s4 < date '1980-02-01';
 SELECT count(*) FROM brin WHERE i1 <= (-127)::int8;
--- joins of different types
+-- Join columns of different types.
 SELECT count(*) FROM samples a JOIN generate_series(0, 70000, 7) g ON a.u2 = g;
 SET enable_hashjoin = off;
 SELECT count(*) FROM samples a JOIN generate_series(0, 70000, 7) g ON a.u2 = g;
@@ -344,7 +345,7 @@ INSERT INTO ident DEFAULT VALUES;
 SELECT id, e = now() OR e - now() < interval '1 min' AS now FROM ident;
 
 --
--- Three bytes are passed by reference
+-- Values of three bytes are passed by reference
 --
 CREATE TABLE three AS
   SELECT g AS id, CASE WHEN g % 50 > 0 THEN (g::int8 * 1000003 % 16777216)::uint3 END AS u3, g % 300 AS groups
@@ -371,7 +372,8 @@ FROM (SELECT lag(u3) OVER w::int4 AS lagged, lag(u3::int4) OVER w AS lagged_wide
              count(*) OVER (ORDER BY u3 RANGE BETWEEN 70000 PRECEDING AND CURRENT ROW) AS r,
              count(*) OVER (ORDER BY u3::int4 RANGE BETWEEN 70000 PRECEDING AND CURRENT ROW) AS r_wide
       FROM three WINDOW w AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)) s;
--- sorted in memory and on disk, up and down, alone and after another column
+-- Sort in memory and on disk, ascending and descending, by this column alone and after another
+-- column.
 SET work_mem = '64kB';
 SELECT count(*) FILTER (WHERE u3 IS DISTINCT FROM wide) AS different
 FROM (SELECT u3::int4, row_number() OVER () AS n FROM (SELECT u3 FROM three ORDER BY u3) s) a
@@ -383,7 +385,7 @@ FROM (SELECT u3::int4, row_number() OVER () AS n FROM (SELECT u3 FROM three ORDE
 SELECT count(*) FILTER (WHERE (groups, u3) IS DISTINCT FROM (groups_wide, wide)) AS different
 FROM (SELECT groups, u3::int4, row_number() OVER () AS n FROM (SELECT groups, u3 FROM three ORDER BY groups, u3) s) a
   FULL JOIN (SELECT groups AS groups_wide, wide, row_number() OVER () AS n FROM (SELECT groups, u3::int4 AS wide FROM three ORDER BY 1, 2) s) b USING (n);
--- indexes, also as what they include and what an index-only scan gives back
+-- Test indexes, also with the column in INCLUDE, and the values that an index-only scan returns.
 CREATE INDEX ON three (u3);
 CREATE INDEX three_hash ON three USING hash (u3);
 CREATE INDEX three_pair ON three (groups, u3) INCLUDE (id);
@@ -406,7 +408,7 @@ SET enable_seqscan = off;
 SELECT count(*) FROM three_brin WHERE u3 < 1000000::int8;
 RESET enable_seqscan;
 SELECT count(*) FROM three_brin WHERE u3::int4 < 1000000;
--- joins, by hash, merge and with memoized values
+-- Test hash joins, merge joins, and nested loops with Memoize.
 SELECT count(*) FROM three a JOIN generate_series(0, 16777215, 7) g ON a.u3 = g;
 SET enable_hashjoin = off;
 SELECT count(*) FROM three a JOIN generate_series(0, 16777215, 7) g ON a.u3 = g;
@@ -415,7 +417,7 @@ SELECT count(*) FROM three a JOIN three b ON a.u3 = b.u3;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 SELECT count(*) FROM three a JOIN three b ON a.u3 = b.u3;
--- variables, arrays, partitions, a row that is updated in place
+-- Test variables, arrays, partitions, and a row that is updated in place.
 DO $$
 DECLARE
   a uint3 := 16777214;
@@ -454,7 +456,7 @@ DROP TABLE three, three_brin, three_parts;
 SELECT count(*) FROM pg_stats WHERE tablename = 'samples' AND histogram_bounds IS NOT NULL;
 
 --
--- Binary format is the wide twin's
+-- The binary format is that of the wide type
 --
 SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, compact_types.int1_send((-1)::int1) = int2send((-1)::int2) AS int1,
        compact_types.uint2_send(65535::uint2) = int4send(65535) AS uint2, compact_types.uint3_send(16777215::uint3) = int4send(16777215) AS uint3,
@@ -462,7 +464,7 @@ SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, comp
        compact_types.seconds4tz_send('2000-01-01') = timestamptz_send('2000-01-01') AS seconds4tz;
 
 --
--- JSON: numbers and ISO 8601 timestamps, whatever DateStyle is, as of the wide twins
+-- JSON has numbers and ISO 8601 timestamps, whatever DateStyle is, as for the wide types
 --
 CREATE VIEW narrow_json AS
   SELECT int1 '-128' AS i1, uint1 '255' AS u1, uint2 '65535' AS u2, uint3 '16777215' AS u3, seconds4 '2000-01-02 03:04:05' AS s4,
@@ -483,17 +485,17 @@ FROM narrow_json n, wide_json w;
 SELECT (jsonb_populate_record(NULL::narrow_json, to_jsonb(n))).* FROM narrow_json n;
 RESET datestyle;
 SET timezone = 'UTC';
--- the cast is for JSON only
+-- The cast is used only for JSON.
 SELECT castsource::regtype, castcontext FROM pg_cast WHERE casttarget = 'json'::regtype AND castsource::regtype::text ~ 'int|seconds' AND castcontext <> 'e';
 CREATE TABLE narrow_json_refused (j json);
 INSERT INTO narrow_json_refused SELECT u2 FROM narrow_json;
--- a type with a cast to json cannot be a key of an object
+-- A type with a cast to json cannot be a key of a JSON object.
 SELECT json_build_object(u2, 1) FROM narrow_json;
 SELECT json_build_object(u2::int4, 1) FROM narrow_json;
 DROP TABLE narrow_json_refused;
 DROP VIEW wide_json, narrow_json;
 
--- no function creates these types
+-- No function for users creates these types.
 SELECT proname FROM pg_proc WHERE proname = 'create_scalars';
 DROP TABLE narrow, samples, brin, parent, child, part, ident;
 DROP DOMAIN port;

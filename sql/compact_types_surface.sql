@@ -1,5 +1,5 @@
--- What the extension, one of its string types and one of its decimal types give to users,
--- and that each such object has a comment
+-- List the objects that the extension, one of its string types and one of its decimal types offer
+-- to users, and check that each one has a comment.
 SET client_min_messages = warning;
 CREATE EXTENSION compact_char8;
 CREATE EXTENSION compact_decimal4_2;

@@ -1,12 +1,12 @@
 --
--- compact_text: encoded variable-length strings that mean what text means
+-- compact_text: encoded strings of variable length, which mean the same as text
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
 CREATE EXTENSION compact_char24;
 
--- codecs: bytes of the payload, and the string comes back
+-- Show for each codec the bytes of the payload, and that decoding returns the string.
 CREATE TABLE strings (id serial, s text);
 INSERT INTO strings (s) VALUES (''), ('a'), ('42'), ('123'), ('1234'), ('+49 228.1/2:3'), ('2026-11-21T10:15:30.123Z'),
   ('deadbeef'), ('DEADBEEF1'), ('deadBEEF'), ('123e4567-e89b-12d3-a456-426614174000'), ('123E4567-E89B-12D3-A456-426614174000'),
@@ -16,12 +16,12 @@ INSERT INTO strings (s) VALUES (''), ('a'), ('42'), ('123'), ('1234'), ('+49 228
   (E'\t'), (E'\n '), (E'\x01'), (E'\x08 abc'), (E'\x0e123'), (E'\x1f'), (E'\x7f');
 SELECT id, s, octet_length(s) AS bytes, pg_column_size(s::compact_text) - 4 AS payload,
        compact_types.codec(s::compact_text), s::compact_text::text = s AS same FROM strings ORDER BY id;
--- words: dictionary codes are smaller, in several scripts
+-- The codes of a dictionary make words smaller, in several scripts.
 SELECT compact_types.codec(s), octet_length(s), pg_column_size(s) - 4 < octet_length(s) * 0.7 AS smaller, s
 FROM (VALUES ('a powerful, open source object-relational database system'::compact_text),
   ('https://www.example.org/index.html?id=42'), ('{"id": 17, "name": "Anna", "active": true}'),
   ('日本語の文字列を短くする'), ('Кодирование строк в базе данных'), ('Größe und Übergröße der Schlüssel')) v (s);
--- long values are stored as they are, for TOAST to compress
+-- Long values are not encoded, so that TOAST can compress them.
 SELECT n, compact_types.codec(s), pg_column_size(s) - 4 AS payload, length(s), s::text = repeat('ab cd! ', n) AS same
 FROM (SELECT n, repeat('ab cd! ', n)::compact_text AS s FROM generate_series(284, 287) n) x;
 CREATE TABLE long (s compact_text);
@@ -30,13 +30,13 @@ SELECT count(*), sum(length(s)), bool_and(s = repeat('ab cd! ', length(s) / 7)),
 SELECT md5(string_agg(s::text, '' ORDER BY length(s))) = (SELECT md5(string_agg(repeat('ab cd! ', n), '' ORDER BY n)) FROM generate_series(100, 10000, 990) n)
 FROM long;
 DROP TABLE long;
--- a stored value of up to 126 bytes has a header of one byte
+-- A stored value of up to 126 bytes has a header of one byte.
 CREATE TABLE stored (s compact_text);
 INSERT INTO stored SELECT repeat('Xq7Zt9KV', n) FROM (VALUES (1), (20), (21), (22)) v (n);
 SELECT octet_length(s::text), pg_column_size(s) FROM stored;
 DROP TABLE stored;
 
--- the limit counts characters, as varchar's does
+-- The limit is in characters, as that of varchar.
 CREATE TABLE limited (c compact_text(5), v varchar(5));
 INSERT INTO limited VALUES ('äöüßé', 'äöüßé'), ('abc  ', 'abc  '), ('abcde   ', 'abcde   '), (NULL, NULL), ('', '');
 INSERT INTO limited (c) VALUES ('abcdef');
@@ -58,7 +58,7 @@ ALTER TABLE limited ALTER c TYPE compact_text(3) USING c::compact_text(3);
 ALTER TABLE limited ALTER c TYPE text, ALTER v TYPE compact_text(6);
 ALTER TABLE limited ALTER c TYPE compact_text, ALTER v TYPE varchar(7);
 SELECT * FROM limited ORDER BY c;
--- a larger limit needs no rewrite of the table, a smaller one does
+-- A change to a larger limit needs no rewrite of the table, but a change to a smaller limit does.
 CREATE FUNCTION rewrites(type text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
   before oid := pg_relation_filenode('limited');
@@ -71,7 +71,7 @@ SELECT rewrites('compact_text(80)'), rewrites('compact_text'), rewrites('compact
 DROP FUNCTION rewrites;
 DROP TABLE limited;
 
--- text functions see the string
+-- Functions of text get the decoded string.
 SELECT length(s), upper(s), s || '!', '!' || s, s || s, substr(s, 2, 3), position('l' IN s), replace(s, 'l', 'L'),
        trim(s), left(s, 2), s LIKE 'he%', s ~ 'l+o', split_part(s, 'l', 1), starts_with(s, 'hel'), concat(s, 1),
        quote_literal(s), md5(s), to_tsvector('simple', s), ascii(s), lpad(s, 8, '*')
@@ -80,7 +80,7 @@ SELECT pg_typeof(s || 'x'), pg_typeof(coalesce(s, 'x')), pg_typeof(lower(s)), pg
        pg_typeof(CASE WHEN true THEN s ELSE 'x'::text END), pg_typeof(min(s)), pg_typeof(string_agg(s, ',')), pg_typeof(array_agg(s))
 FROM (SELECT 'hello'::compact_text AS s) x GROUP BY s;
 SELECT s FROM (SELECT 'x'::compact_text AS s UNION SELECT 'y'::text UNION ALL SELECT 'z'::varchar) x ORDER BY 1;
--- compact_charN is combined without its padding
+-- In expressions with both types, compact_charN has no trailing blanks.
 SELECT '[' || s || ']' FROM (SELECT 'x'::compact_char24 AS s UNION SELECT 'y'::compact_text) x ORDER BY 1;
 SELECT '[' || coalesce('x'::compact_char24, 'y'::compact_text) || ']', '[' || 'x'::compact_char24::compact_text || ']', '[' || 'xyz'::compact_char24::compact_text(2) || ']',
        'x'::compact_char24::text = 'x'::compact_text;
@@ -90,12 +90,12 @@ SELECT '5'::compact_text::int, 5::compact_text, '2026-01-01'::compact_text::date
 SELECT ARRAY['b', 'a', NULL]::compact_text[], 'a' = ANY (ARRAY['b', 'a']::compact_text[]),
        ARRAY['a', 'b']::compact_text[] < ARRAY['b']::compact_text[], ('a'::compact_text, 1) < ('b'::compact_text, 0);
 
--- trailing blanks count, except those of a char
+-- Trailing blanks count, except those of a char.
 SELECT s = 'a', s = 'a '::text, s = 'a '::varchar, s = 'a '::char(3), 'a '::char(3) = s, s < 'b'::text, 'a'::text < s, s <> 'a '::char(3)
 FROM (SELECT 'a'::compact_text AS s) x;
 SELECT 'a '::compact_text = 'a'::compact_text, 'a '::compact_text = 'a '::char(3), 'a '::compact_text = 'a '::text;
 
--- keys, indexes and joins, whatever the search_path is
+-- Keys, indexes and joins work with any search_path.
 CREATE TABLE keys (k compact_text PRIMARY KEY, n int, t text, b char(12));
 INSERT INTO keys SELECT 'key ' || i, i, 'key ' || i, 'key ' || i FROM generate_series(1, 2000) i;
 CREATE INDEX keys_hash ON keys USING hash (k);
@@ -159,7 +159,7 @@ SELECT plan_has('SELECT max(k) FROM keys', 'Index Only Scan Backward');
 CREATE INDEX ON keys USING brin (k);
 DROP TABLE refers;
 
--- partitioning by a value that hashes as text
+-- A partition key has the same hash values as text.
 CREATE TABLE parted (k compact_text, n int) PARTITION BY HASH (k);
 CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -168,7 +168,7 @@ SELECT count(*) > 500 FROM parted_0;
 SELECT plan_has($$SELECT * FROM parted WHERE k = 'key 7'$$, 'parted_0.*parted_1|parted_1.*parted_0', false);
 DROP TABLE parted;
 
--- statistics are those of text
+-- Statistics are those of text.
 CREATE TABLE estimates AS SELECT k, t FROM (SELECT ('value ' || (i % 100) * (i % 7))::text AS t FROM generate_series(1, 10000) i) x,
   LATERAL (SELECT t::compact_text AS k) y;
 ANALYZE estimates;
@@ -177,7 +177,7 @@ SELECT x.n_distinct = y.n_distinct, x.most_common_vals::text = y.most_common_val
 FROM pg_stats x JOIN pg_stats y USING (tablename) WHERE tablename = 'estimates' AND x.attname = 'k' AND y.attname = 't';
 DROP TABLE estimates;
 
--- the form of a string is frozen: these are the bytes of stored values
+-- The encoding of a string must never change.  These are the bytes of stored values.
 CREATE CAST (compact_text AS bytea) WITHOUT FUNCTION;
 SELECT s, s::compact_text::bytea FROM (VALUES ('2026'), ('deadbeef'), ('123e4567-e89b-12d3-a456-426614174000'), ('Xq7Zt9KVw2LpN8sYf3BhJ6mC'),
   ('the quick brown fox'), ('----------------'), ('日本語の文字列'), ('Кодирование'), (E'\x01~^'), ('~^')) v (s);
@@ -193,7 +193,7 @@ FROM generate_series(1, 500) i, LATERAL (VALUES
 GROUP BY kind ORDER BY kind COLLATE "C";
 DROP CAST (compact_text AS bytea);
 
--- a damaged value gives an error wherever it is read
+-- A damaged value raises an error wherever it is read.
 CREATE CAST (bytea AS compact_text) WITHOUT FUNCTION;
 CREATE FUNCTION outcome(value bytea) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,6 @@
--- What the extension tells about indexes: how they are aligned and would be, which
--- of them are listed, what is passed over, and how good the estimate is.
+-- Check what the extension reports about indexes: their present alignment, the alignment that
+-- "auto" would choose, which indexes are listed, which are left out, and how good the estimate of
+-- the saving is.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -11,7 +12,7 @@ CREATE TABLE keys (i2 int2, i4 int4, i8 int8, b bool, c "char", t text, n numeri
 INSERT INTO keys SELECT i % 1000, i, i, true, 'x', 'text ' || i, i, md5(i::text)::uuid, i, '2026-01-01', '2026-01-01', 'name ' || i
   FROM generate_series(1, 2000) i;
 
--- every kind of key, built by a session that wants "auto" and by one that does not
+-- Build indexes on every kind of key, with the setting "auto" and without it.
 SET default_index_item_alignment = auto;
 CREATE INDEX a_i2 ON keys (i2);
 CREATE INDEX a_i4 ON keys (i4);
@@ -45,12 +46,12 @@ CREATE INDEX m_t ON keys (t);
 SELECT indexrelid::regclass AS index, index_align.item_alignment(indexrelid), index_align.auto_alignment(indexrelid)
 FROM pg_index WHERE indrelid = 'keys'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
 
--- the listing: whatever is aligned, and whatever has the storage parameter
+-- The view lists every aligned index, and every index that has the storage parameter.
 ALTER TABLE keys ADD CONSTRAINT keys_unique UNIQUE USING INDEX m_auto;
 SELECT index, table_name, item_alignment, storage_parameter, size > 0 AS size, constraint_name, is_valid
 FROM index_align.indexes WHERE table_name = 'keys'::regclass ORDER BY index::text COLLATE "C";
 
--- the storage parameter counts when the index is built
+-- The storage parameter takes effect when the index is built.
 ALTER INDEX m_i4 SET (item_alignment = auto);
 SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
 REINDEX INDEX m_i4;
@@ -60,7 +61,7 @@ SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE i
 REINDEX INDEX m_i4;
 SELECT count(*) FROM index_align.indexes WHERE index = 'm_i4'::regclass;
 
--- a partitioned index has no pages, and is listed for its storage parameter
+-- A partitioned index has no pages.  The view lists it if it has the storage parameter.
 CREATE TABLE parts (a int, b int) PARTITION BY RANGE (a);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10);
 CREATE INDEX parts_a ON parts (a) WITH (item_alignment = auto, fillfactor = 70);
@@ -69,7 +70,7 @@ SELECT index, table_name, item_alignment, storage_parameter, size IS NULL AS no_
 FROM index_align.indexes WHERE index::text ~ 'parts' ORDER BY index::text COLLATE "C";
 SELECT index_align.item_alignment('parts_a') IS NULL AS no_pages, index_align.auto_alignment('parts_a');
 
--- temporary, unlogged, materialized, invalid
+-- Test indexes of temporary and unlogged tables and of materialized views, and an invalid index.
 SET default_index_item_alignment = auto;
 CREATE TEMP TABLE temporary (a int PRIMARY KEY);
 CREATE UNLOGGED TABLE unlogged (a int PRIMARY KEY);
@@ -84,13 +85,13 @@ SELECT relname, item_alignment, constraint_name, is_valid FROM index_align.index
 WHERE table_name IN ('temporary'::regclass, 'unlogged'::regclass, 'materialized'::regclass, 'twice'::regclass)
 ORDER BY relname COLLATE "C";
 
--- catalogs and TOAST tables are never aligned
+-- Indexes of catalogs and of TOAST tables are never aligned.
 SELECT count(*) FROM pg_class WHERE relkind = 'i' AND oid < 12000 AND index_align.item_alignment(oid) <> 8;
 SELECT count(*) > 0 AS some, count(*) FILTER (WHERE index_align.item_alignment(indexrelid) <> 8
     OR index_align.auto_alignment(indexrelid) <> 8) AS aligned
 FROM pg_index JOIN pg_class t ON t.oid = indrelid WHERE relkind = 't';
 
--- not an index, not a B-tree, nothing
+-- Test arguments that are not an index, not a B-tree, or no relation at all.
 SELECT index_align.item_alignment('keys');
 SELECT index_align.item_alignment('temporary_hash');
 SELECT index_align.item_alignment(4294967295::oid) IS NULL AS gone;
@@ -104,7 +105,7 @@ SELECT index_align.reset_item_alignment('a_i4');
 SELECT index_align.reset_item_alignment('keys');
 SELECT index_align.reset_item_alignment(4294967295::oid);
 
--- anybody may look, whatever the search path
+-- Every role may read the views, with any search_path.
 CREATE ROLE regress_index_align_reader;
 SET ROLE regress_index_align_reader;
 SET search_path = pg_temp;
@@ -115,14 +116,15 @@ RESET ROLE;
 SET search_path = ia, public;
 DROP ROLE regress_index_align_reader;
 
--- the parameter of a partitioned index, and no other one
+-- reset_item_alignment() resets the storage parameter of a partitioned index, and of no other
+-- index.
 SELECT index_align.reset_item_alignment('parts_a');
 SELECT relname, reloptions FROM pg_class WHERE relname IN ('parts_a', 'parts_1_a_idx') ORDER BY 1;
 SELECT index_align.reset_item_alignment('parts_a');
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (10) TO (20);
 SELECT reloptions FROM pg_class WHERE relname = 'parts_2_a_idx';
 
--- the estimate is within 4 % of what a rebuild saves
+-- The estimated saving differs from the saving of a rebuild by less than 4 % of the index.
 CREATE TABLE estimate (i2 int2, few int4, i4 int4, i8 int8, t text, u uuid, none int4, half int4);
 INSERT INTO estimate SELECT i % 5000, i / 10, i, i, repeat('x', 10 + i % 20) || i, md5(i::text)::uuid, NULL, nullif(i * (i % 2), 0) FROM generate_series(1, 30000) i;
 CREATE INDEX e_i2 ON estimate (i2);

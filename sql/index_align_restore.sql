@@ -1,5 +1,5 @@
--- The way back: after restore_stock() no index is listed, each is what it was but
--- for its layout, and what cannot be done is told.
+-- Check restore_stock().  After the call no index is listed, and nothing but the layout of an index
+-- has changed.  If an index cannot be restored, a message says so.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -40,13 +40,13 @@ CREATE TABLE untouched AS SELECT n.nspname, c.relname, regexp_replace(pg_get_ind
   WHERE nspname = 'ia' AND c.relname !~ '^failing';
 RESET default_index_item_alignment;
 
--- as commands
+-- Show the commands that do the same.
 SELECT * FROM index_align.restore_stock_commands();
 SELECT * FROM index_align.restore_stock_commands('t', concurrently => false);
 SELECT * FROM index_align.restore_stock_commands('parts_b');
 SELECT * FROM index_align.restore_stock_commands(concurrently => NULL);
 
--- what the procedure refuses
+-- Test what the procedure refuses.
 BEGIN;
 CALL index_align.restore_stock();
 ROLLBACK;
@@ -65,7 +65,7 @@ CALL index_align.restore_stock();
 RESET default_transaction_read_only;
 SELECT count(*) > 10 AS all_there FROM index_align.indexes;
 
--- one index, one table, and a table with its partitions
+-- Restore one index, one table, and a table with its partitions.
 SET client_min_messages = notice;
 CALL index_align.restore_stock('t_e');
 CALL index_align.restore_stock('t_late', concurrently => false);
@@ -75,7 +75,7 @@ CALL index_align.restore_stock('parts');
 SELECT c.relname, c.reloptions FROM pg_class c WHERE c.relname LIKE 'parts%b%' ORDER BY 1;
 SELECT index, item_alignment FROM index_align.indexes WHERE index::text ~ 'parts';
 
--- roles: the owner of a table or who may maintain it, and nobody else
+-- Only the owner of a table, and roles with MAINTAIN on it, may restore its indexes.
 CREATE ROLE regress_index_align_owner;
 CREATE ROLE regress_index_align_maintainer;
 CREATE ROLE regress_index_align_other;
@@ -97,7 +97,7 @@ CALL index_align.restore_stock('owned');
 CALL index_align.restore_stock();
 RESET ROLE;
 
--- the rest of the database; what fails does not keep the others from being done
+-- Restore the rest of the database.  If one index fails, the others are still restored.
 CALL index_align.restore_stock();
 \set VERBOSITY default
 CALL index_align.restore_stock();
@@ -110,7 +110,7 @@ CALL index_align.restore_stock();
 SELECT count(*) FROM index_align.indexes;
 SELECT count(*) FROM index_align.restore_stock_commands();
 
--- nothing else about the indexes has changed
+-- Nothing else about the indexes has changed.
 SELECT u.*, now.*
 FROM untouched u FULL JOIN (SELECT n.nspname, c.relname, regexp_replace(pg_get_indexdef(c.oid), ' WITH \(item_alignment=\w+\)|item_alignment=\w+, ', '') AS def, indisclustered, indisreplident, indimmediate,
   obj_description(c.oid) AS comment FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
@@ -119,8 +119,8 @@ WHERE now.indisclustered IS DISTINCT FROM u.indisclustered OR now.indisreplident
   OR now.indimmediate IS DISTINCT FROM u.indimmediate OR now.comment IS DISTINCT FROM u.comment
 ORDER BY u.relname, now.relname;
 
--- an index halfway through DROP INDEX CONCURRENTLY, one that is not valid, and
--- one that is being built concurrently, whose pages nobody may read
+-- Test an index in the middle of DROP INDEX CONCURRENTLY, an index that is not valid, and an index
+-- that is being built concurrently, whose pages must not be read.
 SET default_index_item_alignment = auto;
 CREATE TABLE half (a int, b int);
 CREATE INDEX half_dropped ON half (a);
@@ -139,8 +139,8 @@ CALL index_align.restore_stock();
 SELECT indexrelid::regclass AS index, indisvalid, indislive FROM pg_index WHERE indrelid = 'half'::regclass ORDER BY 1;
 DROP INDEX half_built;
 
--- what REINDEX CONCURRENTLY leaves behind when it fails: not to be made valid,
--- unlike an index that only has such a name
+-- A failed REINDEX CONCURRENTLY leaves an invalid index behind. restore_stock() must not make such
+-- an index valid, but it must make other indexes valid whose names are only similar.
 CREATE TABLE left_behind (a int, b int);
 SET default_index_item_alignment = auto;
 CREATE INDEX left_a_ccnew ON left_behind (a);
@@ -163,7 +163,7 @@ WHERE indrelid = 'left_behind'::regclass ORDER BY indexrelid::regclass::text COL
 DROP INDEX left_a_ccnew, left_a_ccnew12, left_b_ccold;
 CALL index_align.restore_stock();
 
--- what a superuser has set holds for the worker, too
+-- The settings of a superuser also take effect in the worker process.
 CREATE FUNCTION on_reindex() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE WARNING '% as %, replication role %', tg_tag, current_user = session_user, current_setting('session_replication_role');
@@ -184,7 +184,7 @@ REINDEX INDEX half_valid;
 SET event_triggers = off;
 CALL index_align.restore_stock('half');
 REINDEX INDEX half_valid;
--- they are not for others to have
+-- The worker of another role does not get these settings.
 SET ROLE regress_index_align_half;
 CALL index_align.restore_stock('half');
 RESET ROLE;
@@ -195,7 +195,7 @@ SELECT count(*) FROM index_align.indexes;
 DROP EVENT TRIGGER regress_index_align_reindex;
 SET client_min_messages = notice;
 
--- the commands do the same
+-- The commands of restore_stock_commands() do the same.
 SET client_min_messages = warning;
 SET default_index_item_alignment = auto;
 REINDEX TABLE t;

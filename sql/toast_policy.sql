@@ -1,19 +1,19 @@
 --
--- What the policy stores, around every one of its limits, compared with what
--- heap stores of EXTENDED columns.
+-- Check how the policy stores values around each of its limits, compared with EXTENDED columns of a
+-- heap table.
 --
 CREATE SCHEMA policy_rule;
 SET search_path = policy_rule, public;
 \set SHOW_CONTEXT never
 SET default_toast_compression = pglz;
 
--- text that no codec makes smaller than a chunk's worth, and text that all do
+-- Return noise as text and as bytea.  No codec saves a whole chunk of it.
 CREATE FUNCTION noise(n int, seed text DEFAULT '') RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT left(string_agg(translate(encode(sha256((seed || i)::bytea), 'base64'), E'\n', ''), ''), n) FROM generate_series(1, n / 40 + 1) i$$;
 CREATE FUNCTION noise_bytes(n int, seed text DEFAULT '') RETURNS bytea LANGUAGE sql IMMUTABLE AS
 $$SELECT substr(string_agg(sha256((seed || i)::bytea), ''), 1, n) FROM generate_series(1, n / 32 + 1) i$$;
 
--- how each row's column is stored: size, method, chunks; inline, if without chunks
+-- Return the number and the size of the chunks of values in a TOAST table.
 CREATE FUNCTION chunks(relation regclass, value_id oid) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     result bigint;
@@ -29,7 +29,7 @@ BEGIN
                                 (SELECT t.relname FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid WHERE c.oid = relation));
 END $$;
 
--- one value, in a table of each kind
+-- Store one value, in a table under the policy and in an EXTENDED heap table.
 CREATE TABLE policy (id int, v text);
 CREATE TABLE extended (id int, v text);
 SELECT toast_policy.enable('policy', 'v');
@@ -46,13 +46,15 @@ BEGIN
     RETURN result || coalesce((SELECT ', chunks ' || chunks || ', bytes ' || bytes FROM toast_chunks(relation)), ', inline');
 END $$;
 
--- TOAST_TUPLE_THRESHOLD is 2032, of which the header takes 24 and the columns before 4 or 8
+-- TOAST_TUPLE_THRESHOLD is 2032.  The row header takes 24 bytes of it, and the columns before v
+-- take 4 or 8 bytes.
 SELECT n, stored('policy', repeat('x', n)) AS policy, stored('extended', repeat('x', n)) AS extended
 FROM unnest(ARRAY[0, 1, 126, 127, 1999, 2000, 2001, 2002, 2100]) n;
 SELECT n, stored('policy', noise(n)) AS policy, stored('extended', noise(n)) AS extended
 FROM unnest(ARRAY[1999, 2000, 2001, 2002]) n;
 
--- four fifths noise, around min_size: the larger value saves no chunk, and is raw
+-- Four fifths of these values are noise, and their sizes are around min_size.  A larger value saves
+-- no chunk, and is stored raw.
 SET default_toast_compression = lz4;
 CREATE FUNCTION mixed(n int, random_part float8, seed text DEFAULT '') RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT noise((n * random_part)::int, seed) || repeat('x', n - (n * random_part)::int)$$;
@@ -69,13 +71,13 @@ SELECT n, stored('policy', mixed(n, 0.9)) AS policy, stored('extended', mixed(n,
 FROM unnest(ARRAY[5000, 20000]) n;
 RESET toast_policy.min_size;
 
--- Chunks hold 1996 bytes.  The compressed value's first 4 bytes, its raw size, are
--- stored, too; lz4 tells the size of what it makes of noise to the byte.
+-- A chunk holds 1996 bytes.  The first 4 bytes of a compressed value, its raw size, are stored as
+-- well.  The size of noise after compression by lz4 can be predicted exactly.
 CREATE FUNCTION size_of(value text) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
     RETURN substring(stored('extended', value) FROM 'bytes (\d+)');
 END $$;
--- the longest noise, followed by 2000 other bytes, that goes into n chunks
+-- Return the length of the longest noise that fits in n chunks, if 2000 other bytes follow.
 CREATE FUNCTION fit(n int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
     l int := n * 1996 - 40 - 12 * n;
@@ -90,11 +92,11 @@ SELECT n, size_of(noise(fit(n), 'fit') || repeat('x', 2000)) AS compressed,
        stored('policy', noise(fit(n) + 1, 'fit') || repeat('x', 2000)) AS one_more,
        stored('extended', noise(fit(n) + 1, 'fit') || repeat('x', 2000)) AS extended
 FROM unnest(ARRAY[2, 3, 7]) n;
--- and the raw size at the edge of a chunk
+-- Test raw sizes near the end of a chunk.
 SELECT n, stored('policy', noise(n - 1000, 'edge') || repeat('x', 1000)) AS policy
 FROM unnest(ARRAY[3 * 1996, 3 * 1996 + 1, 3 * 1996 + 900, 3 * 1996 + 940, 4 * 1996, 4 * 1996 + 1]) n;
 
--- min_saved_chunks: 10 chunks of raw data, of which 0, 1, 2, 4, 5 and 6 are saved
+-- Test min_saved_chunks with 10 chunks of raw data, of which compression saves 0, 1, 2, 4, 5 and 6.
 CREATE TABLE saved (k int, v text);
 ALTER TABLE saved ALTER v SET STORAGE EXTERNAL;
 INSERT INTO saved SELECT k, noise(19900 - 1996 * k - CASE k WHEN 0 THEN 200 ELSE 100 END, 'saved') || repeat('x', 1996 * k + CASE k WHEN 0 THEN 200 ELSE 100 END)
@@ -108,14 +110,14 @@ SET toast_policy.min_saved_chunks = 2;
 SELECT * FROM kept();
 SET toast_policy.min_saved_chunks = 5;
 SELECT * FROM kept();
--- more chunks than there are
+-- Ask for more saved chunks than the value has.
 SET toast_policy.min_saved_chunks = 1000;
 SELECT * FROM kept();
 SELECT stored('policy', repeat('x', 100000)) AS "still fits into its row", stored('policy', repeat('x', 500000)) AS does_not;
 RESET toast_policy.min_saved_chunks;
 SELECT * FROM kept();
 
--- min_saving is in addition to that
+-- min_saving is a further condition.
 SET toast_policy.min_saving = 0.3;
 SELECT * FROM kept();
 SET toast_policy.min_saving = 1;
@@ -123,7 +125,7 @@ SELECT * FROM kept();
 SELECT stored('policy', repeat('x', 4096)) AS "not above min_size", stored('policy', repeat('x', 100000)) AS "fits into its row";
 RESET toast_policy.min_saving;
 
--- early_abort: the middle and the whole decide
+-- With early_abort, the middle of the value and then the whole value decide.
 SET toast_policy.early_abort = on;
 SELECT toast_policy.stats_reset();
 CREATE FUNCTION outcome() RETURNS text LANGUAGE sql VOLATILE AS
@@ -149,7 +151,7 @@ CALL look(noise(31000));
 CALL look(mixed(19900, 0.98));
 RESET toast_policy.early_abort;
 
--- lz4hc: the same method, and smaller
+-- lz4hc has the same compression method as lz4, and makes values smaller.
 CREATE FUNCTION json_text(n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT string_agg(format('{"id": %s, "name": "user %s", "mail": "%s@example.org", "tags": ["%s"], "active": %s}',
                     i, i * 7919 % 1000, substr(md5(i::text), 1, 6), (ARRAY['red', 'green', 'blue'])[i % 3 + 1], i % 2 = 0), ',') FROM generate_series(1, n) i$$;
@@ -167,7 +169,7 @@ END $$;
 SELECT level, split_part(stored, ' ', 1) AS method, size < first_value(size) OVER (ORDER BY level) AS smaller,
        (size <= lag(size) OVER (ORDER BY level)) AS no_larger FROM levels ORDER BY level;
 SELECT size = (SELECT substring(stored('extended', json_text(300)) FROM 'lz4 (\d+)'))::int AS "level 0 is core's" FROM levels WHERE level = 0;
--- pglz does not look at it; the column's own method counts
+-- The level has no effect on pglz.  The compression method of the column counts.
 SET toast_policy.lz4_level = 9;
 ALTER TABLE policy ALTER v SET COMPRESSION pglz;
 ALTER TABLE extended ALTER v SET COMPRESSION pglz;
@@ -179,19 +181,19 @@ SET default_toast_compression = pglz;
 SELECT stored('policy', json_text(300)) = stored('extended', json_text(300)) AS same, stored('policy', json_text(300)) ~ '^pglz' AS pglz;
 SET default_toast_compression = lz4;
 
--- toast_tuple_target, and room beside other columns
+-- Test toast_tuple_target.
 ALTER TABLE policy SET (toast_tuple_target = 128);
 ALTER TABLE extended SET (toast_tuple_target = 128);
 SELECT n, stored('policy', repeat('x', n)) AS policy, stored('extended', repeat('x', n)) AS extended FROM unnest(ARRAY[100, 2000, 2010, 4000, 30000]) n;
 ALTER TABLE policy SET (toast_tuple_target = 8160);
 ALTER TABLE extended SET (toast_tuple_target = 8160);
 SELECT n, stored('policy', mixed(n, 0.8)) AS policy, stored('extended', mixed(n, 0.8)) AS extended FROM unnest(ARRAY[2010, 4097, 8000, 8120, 8200, 9000, 10200, 11000]) n;
--- a value that saves no chunk, but fits into its row only if compressed
+-- Test values that save no chunk, but fit in their row only if compressed.
 SELECT n, stored('policy', mixed(n, 0.9)) AS policy, stored('extended', mixed(n, 0.9)) AS extended FROM unnest(ARRAY[8150, 8200, 8500, 9500]) n;
 ALTER TABLE policy RESET (toast_tuple_target);
 ALTER TABLE extended RESET (toast_tuple_target);
 
--- An expanded array is no value out of line, and does not make a small row large.
+-- An expanded array is not a value out of line, and does not make a small row large.
 CREATE TABLE arrays (v int[]);
 CREATE TABLE arrays_extended (v int[]);
 ALTER TABLE arrays SET (toast_tuple_target = 128);
@@ -210,7 +212,7 @@ BEGIN
 END $$;
 SELECT cardinality(a.v), a.v = e.v AS same, pg_column_size(a.v), pg_column_size(e.v) AS extended
 FROM arrays a JOIN arrays_extended e ON a.v = e.v ORDER BY 1;
--- the executor flattens what INSERT gets, but not what a materialized view does
+-- The executor flattens expanded values for INSERT, but not for a materialized view.
 CREATE FUNCTION expanded(n int) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
     a int[] := array_fill(1, ARRAY[n]);
@@ -227,7 +229,7 @@ REFRESH MATERIALIZED VIEW arrays_view;
 REFRESH MATERIALIZED VIEW arrays_view_extended;
 SELECT n, a.v = e.v AS same, pg_column_size(a.v), pg_column_size(e.v) AS extended
 FROM arrays_view a JOIN arrays_view_extended e USING (n) ORDER BY 1;
--- nor does it hide its size from its neighbours
+-- The size of an expanded array counts for the other values of the row.
 CREATE TABLE beside (a int[], v text);
 CREATE TABLE beside_extended (a int[], v text);
 SELECT toast_policy.enable('beside', 'v');
@@ -247,7 +249,7 @@ BEGIN
 END $$;
 SELECT count(*) FILTER (WHERE (pg_column_size(b.a), pg_column_size(b.v), b.v) = (pg_column_size(e.a), pg_column_size(e.v), e.v)) AS same, count(*)
 FROM beside b JOIN beside_extended e ON e.ctid = b.ctid;
--- nor do values that come from another table, and that heap fetches
+-- So does the size of values out of line that come from another table, and that heap fetches.
 CREATE TABLE source (id serial, a text, v text);
 ALTER TABLE source ALTER a SET STORAGE EXTERNAL, ALTER v SET STORAGE EXTERNAL;
 INSERT INTO source (a, v) SELECT mixed(700 + 300 * i, 0.2 * (i % 4), 'a'), mixed(1300 + 400 * j, 0.25 * (j % 5), 'v')
@@ -262,14 +264,14 @@ FROM fetched b JOIN fetched_extended e USING (id);
 RESET toast_policy.min_saved_chunks;
 
 --
--- Rows with many columns: with min_saved_chunks = 0 the policy is the server's
+-- With min_saved_chunks = 0, the policy stores rows with many columns as the server does
 --
 SET toast_policy.min_saved_chunks = 0;
 SET toast_policy.early_abort = off;
 CREATE TABLE several (id int, a text, b bytea, c jsonb, d text, m text, x text);
 ALTER TABLE several ALTER m SET STORAGE MAIN;
 CREATE TABLE several_extended (LIKE several INCLUDING STORAGE);
--- d and x stay EXTENDED
+-- Columns d and x stay EXTENDED.
 SELECT toast_policy.enable('several', 'a', 'b', 'c');
 CREATE TEMP TABLE rows_wanted AS
   SELECT i AS id, CASE WHEN i % 7 <> 0 THEN mixed(i * 37 % 5000, 0.1 * (i % 11), 'a') END AS a,
@@ -289,7 +291,7 @@ CREATE FUNCTION differences() RETURNS TABLE (rows bigint, other_values bigint, o
   FROM several p FULL JOIN several_extended e USING (id)
 $$;
 SELECT * FROM differences();
--- updates of other columns, and of some
+-- Update another column, and then some of the governed columns.
 UPDATE several SET x = 'changed';
 UPDATE several_extended SET x = 'changed';
 UPDATE several SET a = a || b::text WHERE id % 4 = 0;
@@ -300,7 +302,8 @@ SELECT * FROM differences();
 RESET toast_policy.min_saved_chunks;
 RESET toast_policy.early_abort;
 
--- an update of another column leaves the value where it is, and does not judge it
+-- An update of another column keeps the value in its place, and does not apply the rule to it
+-- again.
 CREATE TABLE pointers (id int, x int, v text);
 SELECT toast_policy.enable('pointers');
 INSERT INTO pointers SELECT i, 0, noise(3000 * i) FROM generate_series(1, 3) i;
@@ -320,12 +323,12 @@ SELECT chunk_ids() = :'ids' AS same_chunks, pg_relation_size('pg_toast.pg_toast_
        (SELECT count(*) FROM toast_policy.stats) AS judged;
 UPDATE pointers SET v = v || 'x';
 SELECT chunk_ids() && :'ids' AS same_chunks, (SELECT values_seen FROM toast_policy.stats) AS judged;
--- values of rows of the same table, moved
+-- Copy values between rows of the same table.
 INSERT INTO pointers SELECT id + 10, x, v FROM pointers;
 UPDATE pointers SET v = (SELECT v FROM pointers p WHERE p.id = 3) WHERE id = 1;
 SELECT id, octet_length(v), md5(v) = md5(noise(CASE WHEN id = 1 THEN 9000 ELSE 3000 * (id % 10) END) || 'x') AS same FROM pointers ORDER BY id;
 
--- 1600 columns
+-- Test a table of 1600 columns.
 DO $$
 BEGIN
     EXECUTE (SELECT format('CREATE TABLE wide (%s)', string_agg(format('c%s text', i), ', ')) FROM generate_series(1, 1600) i);
@@ -349,7 +352,8 @@ SELECT pg_relation_size('wide') = pg_relation_size('wide_extended') AS same_size
 RESET toast_policy.min_saved_chunks;
 DROP TABLE wide, wide_extended;
 
--- recompress_source: what comes compressed keeps its codec, or gets the column's
+-- Test recompress_source: a value that arrives compressed keeps its codec, or gets the codec of the
+-- column.
 CREATE TABLE from_pglz (id int, v text COMPRESSION pglz);
 INSERT INTO from_pglz SELECT i, CASE i WHEN 1 THEN repeat('x', 3000) WHEN 2 THEN mixed(19900, 0.6) WHEN 3 THEN mixed(5000, 0.7) WHEN 4 THEN noise(9000) ELSE 'small' END
 FROM generate_series(1, 5) i;
@@ -370,12 +374,12 @@ TRUNCATE copied;
 RESET toast_policy.recompress_source;
 INSERT INTO copied SELECT * FROM from_external;
 SELECT * FROM as_stored ORDER BY 1;
--- into a small row
+-- Copy a value into a small row.
 TRUNCATE copied;
 INSERT INTO copied SELECT 1, v FROM from_external WHERE id = 1;
 SELECT * FROM as_stored ORDER BY 1;
 
--- recompress() judges anew, whatever the settings were
+-- recompress() applies the rule again, whatever the settings were when the value was stored.
 TRUNCATE copied;
 SET toast_policy.min_saved_chunks = 1000;
 INSERT INTO copied SELECT id, v || '' FROM from_pglz;
@@ -392,13 +396,13 @@ SELECT toast_policy.recompress('copied');
 SELECT * FROM as_stored ORDER BY 1;
 SELECT count(*) FROM copied JOIN from_pglz USING (id, v);
 
--- disable() keeps what is stored, and the next rows are the server's
+-- disable() keeps the stored values.  The server stores later rows in its own way.
 SELECT toast_policy.disable('copied');
 SELECT relam = 2 AS heap, attstorage FROM pg_class c JOIN pg_attribute ON attrelid = c.oid WHERE c.oid = 'copied'::regclass AND attname = 'v';
 SELECT * FROM as_stored ORDER BY 1;
 SELECT count(*) FROM copied JOIN from_pglz USING (id, v);
 
--- what RETURNING tells about a row is true, although heap got another tuple
+-- RETURNING shows the stored row, although heap got another tuple.
 CREATE TABLE returned (id int PRIMARY KEY, v text);
 SELECT toast_policy.enable('returned');
 INSERT INTO returned VALUES (1, repeat('x', 100000)), (2, 'small')
@@ -421,7 +425,7 @@ SELECT * FROM counts;
 INSERT INTO counted VALUES (1, 'not looked at'), (2, NULL), (4, noise(10000)), (3, repeat('x', 10000)), (5, mixed(7000, 0.9));
 SELECT * FROM counts;
 SELECT sum(octet_length(v)), sum(pg_column_size(v)) - 4 AS stored FROM counted WHERE id > 2;
--- whatever becomes of the transaction
+-- Values are counted even if the transaction is rolled back.
 BEGIN;
 INSERT INTO counted VALUES (6, repeat('x', 10000));
 SELECT * FROM counts;
@@ -431,7 +435,7 @@ ROLLBACK TO s;
 SELECT seen FROM counts;
 ROLLBACK;
 SELECT * FROM counts;
--- a row that fails in the end
+-- A row is counted even if it fails in the end.
 ALTER TABLE counted ADD UNIQUE (id);
 INSERT INTO counted VALUES (3, repeat('x', 10000));
 SELECT seen, compressed FROM counts;

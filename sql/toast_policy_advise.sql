@@ -1,6 +1,6 @@
 --
--- Advice on how to store a column: what is listed and counted, what it can be
--- asked about, and what it refuses.  Times are not shown.
+-- Test the advice on how to store a column: the strategies and counts that it lists, the relations
+-- that it accepts, and the calls that it refuses.  The output does not show times.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
@@ -11,11 +11,11 @@ CREATE ROLE regress_toast_policy_alice;
 CREATE ROLE regress_toast_policy_bob;
 GRANT USAGE ON SCHEMA advise TO regress_toast_policy_alice;
 
--- incompressible bytes, as hex digits and as such
+-- Return incompressible bytes as hex digits.
 CREATE FUNCTION hex(i int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT string_agg(md5(i || ' ' || j), '' ORDER BY j) FROM generate_series(1, n) j
 $$;
--- what is counted exactly if all rows are in the sample
+-- Return the numbers that are exact if all rows are in the sample.
 CREATE FUNCTION counts(relation regclass, column_name name, sample_rows int DEFAULT 1000,
   OUT one_recommended bool, OUT sampled bigint, OUT raw bigint, OUT raw_chunks bigint, OUT sane bool)
 LANGUAGE sql AS $$
@@ -27,7 +27,8 @@ LANGUAGE sql AS $$
     AND count(DISTINCT a.sampled) = 1 AND count(DISTINCT raw_bytes) = 1
   FROM toast_policy.advise(relation, column_name, sample_rows) a
 $$;
--- the estimate for what the table has, if all rows are in the sample
+-- Compare the estimate for the present storage with the table.  The estimate is exact if all rows
+-- are in the sample.
 CREATE FUNCTION exact(relation regclass, column_name name, strategy text, codec text, level int DEFAULT NULL,
   OUT raw bool, OUT bytes bool, OUT chunks bool, OUT pages text)
 LANGUAGE plpgsql AS $$
@@ -59,7 +60,7 @@ INSERT INTO docs
     ARRAY[hex(i, 20), repeat('word', i * 4)], 'short ' || i, i
   FROM generate_series(1, 200) i;
 
--- the strategies
+-- Show the strategies.
 SELECT strategy, codec, level FROM toast_policy.advise('docs', 'doc');
 SELECT strategy, codec, level FROM toast_policy.advise('docs', 'data') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
 SELECT count(*) AS others FROM toast_policy.advise('docs', 'json') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
@@ -72,7 +73,7 @@ SELECT strategy, codec, level FROM toast_policy.advise('docs', 'doc') WHERE leve
 RESET toast_policy.lz4_level;
 RESET toast_policy.zstd_level;
 
--- the counts
+-- Show the counts.
 SELECT * FROM counts('docs', 'doc');
 SELECT * FROM counts('docs', 'data');
 SELECT * FROM counts('docs', 'json');
@@ -83,7 +84,7 @@ SELECT sampled, sane FROM counts('docs', 'doc', 1);
 SELECT sampled, sane FROM counts('docs', 'doc', 20);
 SELECT * FROM counts('docs', 'doc', 3000000);
 
--- what each strategy would have made of the values
+-- Store the values by each strategy, and compare the table with the estimate.
 CREATE TABLE source (v text);
 ALTER TABLE source ALTER v SET STORAGE EXTERNAL;
 INSERT INTO source SELECT hex(i, i % 150) || repeat(hex(i, 2), i % 47) FROM generate_series(0, 449) i;
@@ -116,7 +117,8 @@ ALTER TABLE copied ALTER v SET COMPRESSION pglz;
 INSERT INTO copied SELECT * FROM source;
 SELECT * FROM exact('copied', 'v', 'toast_policy', 'pglz');
 RESET toast_policy.lz4_level;
--- with other settings of the rule and of the table, and columns that compete
+-- Test other settings of the rule and of the table, with other columns that also need space in the
+-- row.
 CREATE TABLE narrow (id int, a text, v text, b text) WITH (toast_tuple_target = 512, fillfactor = 60);
 ALTER TABLE narrow ALTER a SET STORAGE MAIN;
 SELECT toast_policy.enable('narrow', 'v');
@@ -129,7 +131,7 @@ RESET toast_policy.min_size;
 RESET toast_policy.min_saved_chunks;
 RESET toast_policy.early_abort;
 
--- nothing to gain: leave it as it is
+-- If nothing can be gained, the present strategy is recommended.
 CREATE TABLE short (v text);
 INSERT INTO short SELECT hex(i, 3) FROM generate_series(1, 2000) i;
 SELECT strategy, codec FROM toast_policy.advise('short', 'v') WHERE recommended;
@@ -137,7 +139,7 @@ ALTER TABLE short ALTER v SET STORAGE MAIN, ALTER v SET COMPRESSION lz4;
 SELECT strategy, codec FROM toast_policy.advise('short', 'v') WHERE recommended;
 SELECT toast_policy.enable('short', 'v');
 SELECT strategy, codec, level FROM toast_policy.advise('short', 'v') WHERE recommended;
--- nothing at all
+-- Test a table without rows, and a column without values.
 CREATE TABLE nothing (v text COMPRESSION lz4, w int[]);
 SELECT * FROM counts('nothing', 'v');
 SELECT strategy, codec, level, table_pages FROM toast_policy.advise('nothing', 'v') WHERE recommended;
@@ -150,7 +152,7 @@ SELECT bool_and(table_pages BETWEEN real - 1 AND real + 1) AS near FROM toast_po
 INSERT INTO nothing VALUES ('', NULL);
 SELECT * FROM counts('nothing', 'v');
 
--- why, for each way; and numbers that are no longer than they are good
+-- Each strategy has a reason.  Numbers have no more digits than are accurate.
 CREATE TABLE long AS SELECT hex(i, 100) AS v FROM generate_series(1, 2000) i;
 SELECT count(*) FILTER (WHERE reason ~ '^(costs least|no other costs clearly less) to read and write(; it is how the column is stored)?$') = 1 AS one_reason_for,
   bool_and(recommended = (reason ~ '^(costs least|no other)')) AS of_the_recommended,
@@ -165,7 +167,7 @@ SELECT max(digits(compress_us::text::numeric)) <= 3 AS compress, max(digits(deco
 SELECT max(digits(raw_bytes)) <= 3 AS raw, max(digits(stored_bytes)) <= 3 AS stored, max(digits(chunks)) <= 3 AS chunks, max(digits(table_pages)) <= 3 AS pages,
   bool_and(abs(raw_bytes - 6400000) < 640000) AS near FROM toast_policy.advise('long', 'v', 100);
 
--- all sorts of tables
+-- Test all kinds of tables.
 CREATE TEMP TABLE temporary AS SELECT doc FROM docs;
 SELECT * FROM counts('temporary', 'doc');
 CREATE UNLOGGED TABLE unlogged AS SELECT doc FROM docs;
@@ -183,7 +185,7 @@ SELECT * FROM counts('kinds', 'g');
 SELECT * FROM counts('kinds', 'x');
 SELECT * FROM counts('kinds', 'later');
 SELECT string_agg(DISTINCT strategy, ' ' ORDER BY strategy) FROM toast_policy.advise('kinds', 'd');
--- partitions, with the column at other places, and one that is elsewhere
+-- Test partitions in which the column has other positions, and a partition that is a foreign table.
 CREATE TABLE parted (id int, doc text, pad text) PARTITION BY RANGE (id);
 SELECT * FROM counts('parted', 'doc');
 CREATE TABLE parted_1 (gone int, pad text, doc text, id int);
@@ -203,12 +205,12 @@ CREATE FOREIGN DATA WRAPPER advise_wrapper;
 CREATE SERVER advise_server FOREIGN DATA WRAPPER advise_wrapper;
 CREATE FOREIGN TABLE elsewhere PARTITION OF parted FOR VALUES FROM (1000) TO (2000) SERVER advise_server;
 SELECT * FROM counts('parted', 'doc');
--- a child is no part of its parent
+-- The advice on a parent does not include the rows of its children.
 CREATE TABLE child () INHERITS (docs);
 INSERT INTO child SELECT * FROM docs;
 SELECT sampled FROM counts('docs', 'doc');
 
--- what it refuses
+-- Test the calls that advise() refuses.
 SELECT count(*) FROM toast_policy.advise('docs', 'doc', 0);
 SELECT count(*) FROM toast_policy.advise('docs', 'doc', -1);
 SELECT count(*) FROM toast_policy.advise('docs', 'doc', 3000001);
@@ -238,7 +240,7 @@ SELECT count(*) FROM toast_policy.advise('elsewhere', 'doc');
 SELECT count(*) FROM toast_policy.advise((SELECT reltoastrelid FROM pg_class WHERE oid = 'docs'::regclass), 'chunk_data');
 \set VERBOSITY terse
 
--- privileges: of the column, of the schema, and of all rows
+-- Test privileges on the column and on the schema, and row-level security.
 SET ROLE regress_toast_policy_alice;
 SELECT count(*) FROM toast_policy.advise('docs', 'doc');
 SELECT count(*) FROM toast_policy.advise('parted', 'doc');
@@ -262,7 +264,7 @@ RESET ROLE;
 SELECT sampled FROM counts('docs', 'doc');
 ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
 
--- whatever the search path, and without any effect on what it reads
+-- advise() works with any search_path, and does not change or count anything.
 SET search_path = pg_temp;
 SELECT count(*) FROM toast_policy.advise('advise.docs', 'doc');
 SET search_path = advise, public;

@@ -1,6 +1,6 @@
 --
--- amcheck for tables of the access method: what can be checked, by whom, and what
--- is refused.  t/toast_policy/check.pl has the damage.
+-- Test toast_policy.check(), which is amcheck for tables of the access method: what can be checked,
+-- by whom, and what is refused.  t/toast_policy/check.pl tests damaged tables.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
@@ -18,13 +18,13 @@ INSERT INTO t SELECT i, repeat(md5(i::text), i * 100) FROM generate_series(1, 30
 CREATE INDEX ON t (md5(v));
 CREATE INDEX ON t USING hash (v);
 
--- without amcheck
+-- amcheck is not installed.
 \set VERBOSITY default
 SELECT * FROM toast_policy.check('t');
 \set VERBOSITY terse
 SELECT * FROM toast_policy.check_all();
 
--- in a schema that is not in the search path, with others of its names
+-- amcheck is in a schema that is not in the search_path, and other functions have the same names.
 CREATE SCHEMA "Am check";
 CREATE EXTENSION amcheck SCHEMA "Am check";
 CREATE FUNCTION verify_heapam(regclass, boolean, boolean, text, bigint, bigint) RETURNS int LANGUAGE sql AS 'SELECT 1/0';
@@ -34,11 +34,11 @@ SELECT * FROM toast_policy.check('t');
 SELECT * FROM toast_policy.check('t', true);
 SELECT * FROM toast_policy.check('t', heapallindexed => NULL);
 SELECT * FROM toast_policy.check_all(heapallindexed => true);
--- the table is its own again
+-- After the check, the table has its access method again.
 SELECT "Am check".verify_heapam('t');
 INSERT INTO t VALUES (31, repeat('x', 100000));
 SELECT pg_column_compression(v) IS NOT NULL FROM t WHERE id = 31;
--- before what the transaction has not committed, and in one that may not write
+-- Check a table with uncommitted rows of the same transaction, and in a read-only transaction.
 BEGIN;
 INSERT INTO t SELECT i, repeat('x', 100000) FROM generate_series(32, 40) i;
 SELECT * FROM toast_policy.check('t', true);
@@ -47,7 +47,7 @@ BEGIN READ ONLY;
 SELECT * FROM toast_policy.check('t');
 COMMIT;
 
--- all sorts of tables
+-- Test all kinds of tables.
 CREATE TABLE plain AS SELECT * FROM t;
 CREATE TABLE empty (v text) USING toast_policy;
 CREATE TABLE no_toast (id int PRIMARY KEY) USING toast_policy;
@@ -72,7 +72,7 @@ CREATE FOREIGN TABLE elsewhere PARTITION OF parted2 FOR VALUES FROM (1000) TO (2
 SELECT * FROM toast_policy.check('parted');
 SELECT * FROM toast_policy.check('parted2');
 SELECT * FROM toast_policy.check_all();
--- an index that is not valid is left out
+-- An index that is not valid is left out.
 INSERT INTO no_toast SELECT 2;
 CREATE TABLE invalid (id int) USING toast_policy;
 INSERT INTO invalid VALUES (1), (1);
@@ -80,7 +80,7 @@ CREATE UNIQUE INDEX CONCURRENTLY invalid_id ON invalid (id);
 SELECT indisvalid FROM pg_index WHERE indexrelid = 'invalid_id'::regclass;
 SELECT * FROM toast_policy.check('invalid');
 
--- an index that has lost an entry, which heapallindexed is for
+-- heapallindexed finds an index that has lost an entry.
 CREATE FUNCTION unsteady(v text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN md5(v); END $$;
 CREATE TABLE u (v text) USING toast_policy;
 INSERT INTO u SELECT 'value ' || i FROM generate_series(1, 10) i;
@@ -89,12 +89,12 @@ CREATE OR REPLACE FUNCTION unsteady(v text) RETURNS text LANGUAGE plpgsql IMMUTA
 SELECT * FROM toast_policy.check('u');
 SELECT object, blkno, offnum, attnum, msg ~ 'lacks matching index tuple within index "u_unsteady"' AS lacks FROM toast_policy.check('u', true);
 SELECT object FROM toast_policy.check_all(true);
--- an error of another kind is one
+-- An error of another kind is raised as an error.
 CREATE OR REPLACE FUNCTION unsteady(v text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / 0; END $$;
 SELECT * FROM toast_policy.check('u', true);
 DROP TABLE u;
 
--- what it refuses
+-- Test the calls that check() refuses.
 SELECT * FROM toast_policy.check(NULL);
 SELECT * FROM toast_policy.check(0);
 SELECT * FROM toast_policy.check('t_pkey');
@@ -105,7 +105,7 @@ CREATE ACCESS METHOD checks_heap TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE other_method (v text) USING checks_heap;
 SELECT * FROM toast_policy.check('other_method');
 
--- who may: those who may call amcheck's functions, too
+-- Only roles that may call the functions of amcheck may call check().
 SET ROLE regress_toast_policy_alice;
 SELECT * FROM toast_policy.check('t');
 SELECT * FROM toast_policy.check_all();
@@ -123,7 +123,7 @@ GRANT EXECUTE ON FUNCTION "Am check".bt_index_check(regclass, boolean) TO regres
 SET ROLE regress_toast_policy_alice;
 SELECT * FROM toast_policy.check('t');
 SELECT * FROM toast_policy.check_all();
--- code of a table's owner runs as that one
+-- Code of a table's owner runs as the owner.
 CREATE FUNCTION whoami(v text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'as %', current_user; RETURN v; END $$;
 CREATE TABLE alices (v text) USING toast_policy;
 INSERT INTO alices VALUES ('x');
@@ -135,7 +135,7 @@ SELECT * FROM toast_policy.check('alices', true);
 
 REVOKE ALL ON FUNCTION toast_policy.check(regclass, boolean), toast_policy.check_all(boolean) FROM regress_toast_policy_alice;
 
--- an amcheck that is too old
+-- Test a version of amcheck that is too old.
 ALTER EXTENSION amcheck DROP FUNCTION "Am check".verify_heapam(regclass, boolean, boolean, text, bigint, bigint);
 \set VERBOSITY default
 SELECT * FROM toast_policy.check('t');

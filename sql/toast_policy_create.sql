@@ -1,7 +1,7 @@
 --
--- Tables and columns that could slip from the policy: those that are made like a
--- governed one, attached to it, or added; and tables and columns that nobody asked to
--- govern.
+-- Test tables and columns that could be left out of the policy by mistake: those that are created
+-- LIKE a governed table, attached to it, or added to it.  Also test tables and columns that nobody
+-- asked to govern.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
@@ -18,7 +18,7 @@ $$ SELECT left(string_agg(md5(seed || '-' || i), ''), size) FROM generate_series
 -- enable() of a table that has nothing to compress
 --
 CREATE TABLE short (id int, v text, w varchar(100));
--- nothing yet
+-- The table has no rows yet.
 BEGIN;
 SELECT toast_policy.enable('short');
 ROLLBACK;
@@ -27,15 +27,16 @@ INSERT INTO short SELECT i, 'value ' || i FROM generate_series(1, 5000) i;
 SELECT toast_policy.enable('short');
 \set VERBOSITY terse
 SELECT method('short');
--- what the error says is a way
+-- The hint of the error works.
 SELECT toast_policy.enable('creates.short', 'v');
 SELECT method('short');
--- it is the access method's, so that there is nothing to refuse
+-- The table already has the access method, so enable() does not refuse it.
 SELECT toast_policy.enable('short');
 SELECT method('short');
 SELECT toast_policy.disable('short');
 SELECT toast_policy.enable('short');
--- a value that is compressed in its row, one out of line, and one that was
+-- Test a value that is compressed in its row, a value out of line, and a table whose value out of
+-- line is gone.
 INSERT INTO short VALUES (0, repeat('x', 3000));
 BEGIN;
 SELECT toast_policy.enable('short');
@@ -49,7 +50,7 @@ TRUNCATE short;
 BEGIN;
 SELECT toast_policy.enable('short');
 ROLLBACK;
--- rows that cannot be large, even if there are none
+-- Test rows that cannot be large, in tables with and without rows.
 CREATE TABLE "Narrow" (id int, "Code" varchar(20), c char(84));
 SELECT toast_policy.enable('"Narrow"');
 INSERT INTO "Narrow" VALUES (1, 'x', 'x');
@@ -60,7 +61,8 @@ SELECT toast_policy.enable('creates."Narrow"', 'Code');
 SELECT method('"Narrow"');
 CREATE MATERIALIZED VIEW materialized AS SELECT 'short'::text AS v;
 SELECT toast_policy.enable('materialized');
--- partitions: one that has large values is enough, and so is an empty one if there are no rows
+-- enable() accepts a partitioned table if one partition has large values, or if it has no rows at
+-- all.
 CREATE TABLE p (id int, doc text) PARTITION BY RANGE (id);
 BEGIN;
 SELECT toast_policy.enable('p');
@@ -86,14 +88,14 @@ SELECT toast_policy.disable('pictures');
 ALTER TABLE pictures ALTER raw SET STORAGE EXTERNAL;
 SELECT toast_policy.enable('pictures', 'raw');
 SELECT toast_policy.disable('pictures');
--- with the access method as the default there is nothing to tell them from others
+-- If the access method is the default, these columns cannot be distinguished from governed ones.
 SET default_table_access_method = toast_policy;
 CREATE TABLE by_default (raw text);
 ALTER TABLE by_default ALTER raw SET STORAGE EXTERNAL;
 RESET default_table_access_method;
 INSERT INTO by_default VALUES (repeat('x', 100000));
 SELECT pg_column_compression(raw) FROM by_default;
--- a type that is stored as it is can be had there
+-- There, a type whose values are stored raw can be used.
 CREATE TABLE raw_by_type (raw zbytea(none)) USING toast_policy;
 INSERT INTO raw_by_type VALUES (convert_to(repeat('x', 100000), 'UTF8'));
 SELECT pg_column_size(raw) > 100000 AS raw, toast_policy.codec(raw), substr(raw, 50000, 3) FROM raw_by_type;
@@ -114,7 +116,7 @@ CREATE TABLE of_two (LIKE plain INCLUDING ALL, more text, LIKE p1 INCLUDING INDE
 CREATE TABLE of_two (LIKE plain INCLUDING ALL, more text);
 CREATE TABLE of_p (LIKE p INCLUDING ALL);
 CREATE TABLE IF NOT EXISTS of_p (LIKE p INCLUDING ALL);
--- a table of that name in another schema is another one
+-- A table of the same name in another schema is another table.
 CREATE SCHEMA creates_first;
 SET search_path = creates_first, creates, public;
 CREATE TABLE of_p (LIKE p1 INCLUDING ALL);
@@ -129,12 +131,12 @@ CREATE TABLE of_p1_own (LIKE p1 INCLUDING ALL) USING toast_policy;
 CREATE TEMP TABLE of_p1_temp (LIKE p1 INCLUDING ALL) ON COMMIT DROP;
 CREATE UNLOGGED TABLE of_p1_unlogged (LIKE p1 INCLUDING ALL);
 SELECT relname, method(oid) FROM pg_class WHERE relname ~ '^of_' AND relkind = 'r' ORDER BY relname;
--- as it should be in the catalogs, and at work
+-- The catalogs are right, and the table works.
 SELECT count(*) FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = 'of_p1'::regclass AND refclassid = 'pg_am'::regclass;
 INSERT INTO of_p1 VALUES (1, repeat('x', 100000));
 SELECT pg_column_compression(doc) FROM of_p1;
 TRUNCATE of_p1;
--- in a function, prepared, and in CREATE SCHEMA
+-- Use LIKE in a function, with a cached plan, and in CREATE SCHEMA.
 DO $$ BEGIN CREATE TABLE creates.of_do (LIKE creates.p1 INCLUDING ALL); END $$;
 CREATE FUNCTION make_like() RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -146,13 +148,13 @@ SELECT make_like();
 SELECT make_like();
 CREATE SCHEMA creates_more CREATE TABLE of_schema (LIKE creates.p1 INCLUDING ALL);
 SELECT method('of_do'), method('creates_more.of_schema');
--- a default of another access method is somebody's choice
+-- If another access method is the default, this choice is kept.
 CREATE ACCESS METHOD creates_heap TYPE TABLE HANDLER heap_tableam_handler;
 SET default_table_access_method = creates_heap;
 CREATE TABLE of_other (LIKE p1 INCLUDING ALL);
 RESET default_table_access_method;
 SELECT method('of_other');
--- what does not work does not work as ever
+-- Statements that fail on a stock server fail with the same errors.
 CREATE TABLE of_nothing (LIKE nothing INCLUDING ALL);
 CREATE TABLE nowhere.of_p1 (LIKE p1 INCLUDING ALL);
 CREATE TABLE of_nothing (LIKE nowhere.nothing INCLUDING ALL);
@@ -170,7 +172,8 @@ CREATE TABLE sub (id int, doc text) PARTITION BY RANGE (id);
 CREATE TABLE sub1 PARTITION OF sub FOR VALUES FROM (500) TO (550) USING heap;
 CREATE TABLE sub2 PARTITION OF sub FOR VALUES FROM (550) TO (600) USING toast_policy;
 ALTER TABLE p ATTACH PARTITION sub FOR VALUES FROM (500) TO (600);
--- releases before 17 are told, since they would not do that by themselves
+-- Before 17, the server would not give the access method to a new partition.  The extension does,
+-- and a notice says so.  Hide this notice.
 SET client_min_messages = warning;
 CREATE TABLE p7 PARTITION OF p FOR VALUES FROM (700) TO (800);
 RESET client_min_messages;
@@ -185,14 +188,14 @@ ALTER TABLE child INHERIT parent;
 SELECT toast_policy.enable('child');
 ALTER TABLE child NO INHERIT parent;
 ALTER TABLE child INHERIT parent;
--- other tables are not anybody's business
+-- Other tables are not affected.
 CREATE TABLE other_parent (doc text) PARTITION BY LIST (doc);
 CREATE TABLE other_child (doc text);
 ALTER TABLE other_child ALTER doc SET STORAGE EXTERNAL;
 ALTER TABLE other_parent ATTACH PARTITION other_child DEFAULT;
 
 --
--- Columns that are added, and that lose their storage
+-- Columns that are added, and columns that lose their storage
 --
 CREATE TABLE c (id int, doc text);
 SELECT toast_policy.enable('c', 'doc');
@@ -214,7 +217,7 @@ ALTER TABLE c ADD COLUMN more4 text;
 ROLLBACK;
 
 --
--- In sessions that load the library only by the statement
+-- Sessions in which the statement itself loads the library
 --
 \c
 SET search_path = creates, public;
@@ -242,7 +245,7 @@ ALTER TABLE c ADD COLUMN more5 text;
 SET search_path = creates, public;
 ALTER TABLE c ALTER more5 TYPE varchar(5000);
 SELECT relname, method(oid) FROM pg_class WHERE relname ~ '^fresh' ORDER BY relname;
--- and is not needed for what it has nothing to do with
+-- A statement that has nothing to do with the policy does not need the library.
 \c
 SET search_path = creates, public;
 CREATE TABLE fresh8 (LIKE plain INCLUDING ALL);

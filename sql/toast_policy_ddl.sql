@@ -1,7 +1,6 @@
 --
--- Whatever is done to a table, its rows are those of a plain heap to which the
--- same was done, and values that the operation has no business to change are
--- stored as they were.
+-- Run DDL and DML on a governed table and on a heap table.  Both tables must always have the same
+-- rows.  Values that a command has no reason to change must be stored as before.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
@@ -11,7 +10,7 @@ CREATE SCHEMA tp_ddl;
 SET search_path = tp_ddl;
 CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA public;
 
--- text that does not compress, and the values of a row
+-- Return text that does not compress, and the values of a row.
 CREATE FUNCTION noise(seed int, size int) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$ SELECT left(string_agg(md5(seed || '-' || i), ''), size) FROM generate_series(0, size / 32) i $$;
 CREATE FUNCTION sample(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -19,14 +18,14 @@ SELECT CASE i % 8 WHEN 0 THEN 'short ' || i WHEN 1 THEN repeat('few ' || i, 300)
   WHEN 3 THEN tp_ddl.noise(i, 1000) WHEN 4 THEN tp_ddl.noise(i, 3900) WHEN 5 THEN tp_ddl.noise(i, 10000)
   WHEN 6 THEN tp_ddl.noise(i, 10000) || repeat('tail ', 2000) END $$;
 
--- Do a thing to the table d and to its twin d_heap: @ stands for the name.
+-- Run a statement on table d and on its heap twin d_heap, with @ for the name of the table.
 CREATE FUNCTION twice(statement text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE replace(statement, '@', 'd_heap');
 	EXECUTE replace(statement, '@', 'd');
 END $$;
 
--- How the values of a table are stored: size, method, and chunks in all
+-- Return how the values of a table are stored: size, method, and the number of all chunks.
 CREATE FUNCTION stored(rel regclass, OUT chunks bigint, OUT "values" text) LANGUAGE plpgsql AS $$
 DECLARE toast oid; columns text;
 BEGIN
@@ -39,7 +38,7 @@ BEGIN
 	EXECUTE format('SELECT string_agg(ROW(id, %s)::text, '','' ORDER BY id) FROM ONLY %s', columns, rel) INTO "values";
 END $$;
 
--- Do a thing that must keep what is stored, and compare everything.
+-- Run a statement that must not change how values are stored, and compare rows and storage.
 CREATE FUNCTION keeps(statement text, OUT same bool, OUT kept bool, OUT governed bool) LANGUAGE plpgsql AS $$
 DECLARE before record; after record;
 BEGIN
@@ -59,12 +58,12 @@ BEGIN
 	RETURN mine IS NOT DISTINCT FROM heap AND mine IS NOT NULL;
 END $$;
 
--- The governed columns of a table
+-- Return the governed columns of a table.
 CREATE FUNCTION governed(rel regclass) RETURNS text LANGUAGE sql STABLE AS $$
 SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid JOIN pg_am a ON a.oid = relam
 WHERE attrelid = rel AND amname = 'toast_policy' AND attstorage = 'e' AND NOT attisdropped $$;
 
--- The access method and its dependency, and the storage of columns and keys
+-- Return the access method and its dependency, and the storage of columns and index keys.
 CREATE FUNCTION state(rel regclass) RETURNS text LANGUAGE sql STABLE AS $$
 SELECT amname || ' ' || (SELECT count(*) FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_am'::regclass)
   || (SELECT string_agg(format(' %s=%s', attname, attstorage), '' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)
@@ -78,13 +77,13 @@ CREATE TABLE d_heap (id int PRIMARY KEY, doc text, extra text DEFAULT 'x', j jso
 INSERT INTO d SELECT i, sample(i), sample(i + 5), to_jsonb(ARRAY[sample(i + 3), i::text]) FROM generate_series(1, 80) i;
 INSERT INTO d_heap SELECT i, sample(i), sample(i + 5), to_jsonb(ARRAY[sample(i + 3), i::text]) FROM generate_series(1, 80) i;
 SELECT same(), governed('d'), state('d');
--- there are values of each kind: in line and out of line, compressed and not
+-- The table has values of each kind: in line and out of line, compressed and raw.
 SELECT count(*) FILTER (WHERE pg_column_compression(doc) = 'pglz' AND pg_column_size(doc) > 2000) > 0 AS compressed_outside,
        count(*) FILTER (WHERE pg_column_compression(doc) = 'pglz' AND pg_column_size(doc) < 2000) > 0 AS compressed_inside,
        count(*) FILTER (WHERE pg_column_compression(doc) IS NULL AND pg_column_size(doc) > 2000) > 0 AS raw_outside FROM d;
 
 --
--- What rewrites a table, or does not
+-- Commands that rewrite a table or could do so
 --
 SELECT stored('d') AS stored_before \gset
 VACUUM FULL d;
@@ -100,11 +99,11 @@ SELECT * FROM keeps('ALTER TABLE @ DROP COLUMN added');
 SELECT * FROM keeps('ALTER TABLE @ DROP COLUMN fast');
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN doc TYPE varchar');
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN doc TYPE text COLLATE "C"');
--- core gives a column of a new type that type's storage
+-- If a column gets a new type, core gives the column the storage of this type.
 SELECT state('d');
 SELECT toast_policy.enable('d', 'doc');
 SELECT state('d');
--- as heap does, small values are compressed that are beside one that comes compressed
+-- As in heap, small values are compressed if another value of the row arrives compressed.
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN id TYPE bigint');
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN id TYPE int');
 SELECT * FROM keeps('ALTER TABLE @ SET (fillfactor = 50)');
@@ -114,18 +113,19 @@ SELECT * FROM keeps('ALTER TABLE @ ADD CHECK (length(doc) >= 0)');
 SELECT * FROM keeps('ALTER TABLE @ RENAME COLUMN extra TO other; ALTER TABLE @ RENAME COLUMN other TO extra');
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN doc SET COMPRESSION pglz');
 SELECT state('d');
--- recompress() has nothing to change
+-- recompress() has nothing to change.
 SELECT (toast_policy.recompress('d') > 0), same(), governed('d');
 SELECT bool_and(public.bt_index_check(indexrelid, true) IS NOT NULL) FROM pg_index JOIN pg_class c ON c.oid = indexrelid
 WHERE indrelid = 'd'::regclass AND relam = (SELECT oid FROM pg_am WHERE amname = 'btree');
 
--- to heap and back, by core's own DDL, which copies what is stored
+-- Change to heap and back, by core's own DDL, which copies values as they are stored.
 SELECT stored('d') AS stored_before \gset
 ALTER TABLE d SET ACCESS METHOD heap;
 SELECT same(), state('d');
 ALTER TABLE d SET ACCESS METHOD toast_policy;
 SELECT same(), state('d'), stored('d')::text = :'stored_before' AS kept;
--- and by ours, in a transaction that is given up, and in one that is not
+-- Do the same by disable() and enable(), in a transaction that is rolled back, and in one that is
+-- committed.
 BEGIN;
 SELECT toast_policy.disable('d');
 INSERT INTO d VALUES (1000, repeat('heap', 10000));
@@ -154,7 +154,7 @@ INSERT INTO d VALUES (1001, repeat('kept', 10000));
 INSERT INTO d_heap VALUES (1001, repeat('kept', 10000));
 COMMIT;
 SELECT same(), state('d');
--- a table that is made, filled and rewritten in one transaction
+-- Create, fill and rewrite a table in one transaction.
 BEGIN;
 CREATE TABLE n (id int PRIMARY KEY, doc text);
 INSERT INTO n SELECT i, sample(i) FROM generate_series(1, 16) i;
@@ -182,7 +182,8 @@ ALTER TABLE d ALTER COLUMN doc SET COMPRESSION default, SET (toast_tuple_target 
 ALTER TABLE d_heap ALTER COLUMN doc SET COMPRESSION default, SET (toast_tuple_target = 128);
 SELECT twice('UPDATE @ SET doc = left(doc, 1500), j = NULL WHERE id < 20');
 SELECT same();
--- short rows stay as they are, and long ones go out of line up to the target, as in heap
+-- As in heap, short rows are stored unchanged, and values of long rows are moved out of line until
+-- the row has the target size.
 SELECT count(*) FILTER (WHERE pg_column_size(a.doc) <> pg_column_size(b.doc)) FROM d a JOIN d_heap b USING (id) WHERE id < 20;
 SELECT twice('ALTER TABLE @ RESET (toast_tuple_target)');
 SELECT twice('UPDATE @ SET doc = sample(id), j = to_jsonb(ARRAY[sample(id + 3), id::text]) WHERE id < 20');
@@ -192,7 +193,7 @@ SELECT stored('d');
 SELECT twice('INSERT INTO @ SELECT i, sample(i), sample(i + 5), to_jsonb(ARRAY[sample(i + 3), i::text]) FROM generate_series(1, 80) i');
 SELECT same(), governed('d');
 
--- copied from table to table, values keep what they are, but for such small ones
+-- Values that are copied from table to table are stored as before, except for such small values.
 CREATE TABLE c2 (LIKE d INCLUDING ALL) USING toast_policy;
 SELECT state('c2');
 INSERT INTO c2 SELECT * FROM d;
@@ -212,7 +213,7 @@ SELECT twice($$ MERGE INTO @ t USING source s ON t.id = s.id WHEN MATCHED AND t.
 SELECT same();
 SELECT twice('UPDATE @ t SET doc = s.doc || t.doc FROM @ s WHERE s.id = t.id + 1');
 SELECT same();
--- values move between rows and columns, whole and out of line as they are
+-- Move values between rows and columns, in line and out of line.
 SELECT twice('UPDATE @ t SET doc = s.extra, extra = s.doc, j = s.j FROM @ s WHERE s.id = t.id + 2');
 SELECT same();
 SELECT twice('UPDATE @ SET id = -id WHERE id % 3 = 0');
@@ -221,10 +222,10 @@ SELECT twice('DELETE FROM @ WHERE id % 4 = 0');
 SELECT same();
 VACUUM d;
 SELECT same();
--- what is no longer referred to is gone from the TOAST table, as from heap's
+-- As in heap, values that are not used any more are removed from the TOAST table.
 SELECT count(*) FILTER (WHERE pg_column_size(a.doc) > pg_column_size(b.doc) + 1996) FROM d a JOIN d_heap b USING (id);
 
--- RETURNING shows what was stored, system columns included
+-- RETURNING shows the stored row, also its system columns.
 WITH w AS (INSERT INTO d VALUES (300, sample(2)), (301, sample(5)), (302, sample(6))
   RETURNING id, doc, xmin, cmin, cmax, xmax, ctid, tableoid)
 SELECT id, doc = sample(CASE id WHEN 300 THEN 2 WHEN 301 THEN 5 ELSE 6 END), xmin::text = (pg_current_xact_id()::text::bigint % 4294967296)::text AS xmin,
@@ -235,7 +236,7 @@ CREATE TEMP TABLE told AS WITH w AS (UPDATE d SET doc = sample(6) WHERE id >= 30
 SELECT count(*) FROM d JOIN told USING (id) WHERE d.ctid = told.c AND d.xmin = told.x;
 DELETE FROM d WHERE id >= 300;
 
--- triggers see raw rows, before and after, and in transition tables
+-- BEFORE and AFTER triggers and transition tables have raw rows.
 CREATE TABLE log (line text);
 CREATE FUNCTION log_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -267,7 +268,7 @@ SELECT twice('DELETE FROM @ WHERE id % 2 = 0 AND id >= 400');
 SELECT same(), count(*), count(*) FILTER (WHERE n <> 2) AS not_twice FROM (SELECT line, count(*) AS n FROM log GROUP BY line) l;
 SELECT twice('DROP TRIGGER b ON @; DROP TRIGGER a ON @; DROP TRIGGER i ON @; DROP TRIGGER u ON @; DROP TRIGGER v ON @; DROP TRIGGER x ON @');
 
--- cursors, locks, functions
+-- Test cursors, locks and functions.
 SELECT twice($$ DO 'DECLARE r record; c CURSOR FOR SELECT * FROM @ WHERE id > 0 ORDER BY id FOR UPDATE;
 BEGIN FOR r IN c LOOP UPDATE @ SET doc = r.extra || r.doc WHERE CURRENT OF c; IF r.id % 9 = 0 THEN DELETE FROM @ WHERE CURRENT OF c; END IF; END LOOP; END' $$);
 SELECT same();
@@ -280,7 +281,7 @@ ROLLBACK TO a;
 COMMIT;
 SELECT same();
 
--- rows that fail late leave nothing behind
+-- Rows that fail late leave nothing behind.
 INSERT INTO d SELECT i, sample(i + 1) FROM generate_series(1000, 1020) i UNION ALL SELECT 1000, 'again';
 SELECT same();
 
@@ -318,7 +319,7 @@ BEGIN
 END $$;
 SELECT expanded();
 SELECT same();
--- they are as small as heap makes them
+-- The values are as small as in heap.
 SELECT count(*), count(*) FILTER (WHERE pg_column_size(a.doc) > pg_column_size(b.doc) OR pg_column_size(a.n) <> pg_column_size(b.n)
   OR pg_column_size(a.up) > pg_column_size(b.up) OR pg_column_size(a.l) > pg_column_size(b.l)) AS larger
 FROM d a JOIN d_heap b USING (id) WHERE id > 1000;
@@ -346,7 +347,7 @@ CREATE TABLE d_heap_b PARTITION OF d_heap FOR VALUES IN ('b');
 CREATE TABLE d_heap_c PARTITION OF d_heap FOR VALUES IN ('c');
 SELECT twice('INSERT INTO @ SELECT i, chr(97 + i % 3), sample(i) FROM generate_series(1, 100) i');
 SELECT same();
--- to another partition with the value as it is, and with a new one
+-- Move rows to another partition, with the same value and with a new one.
 SELECT twice('UPDATE @ SET part = chr(97 + (ascii(part) - 96) % 3) WHERE id % 2 = 0');
 SELECT twice('UPDATE @ SET part = chr(97 + (ascii(part) - 96) % 3), doc = sample(id + 1) WHERE id % 5 = 0');
 SELECT twice('UPDATE @ SET id = id + 100 WHERE part = ''c'' AND id < 50');
@@ -356,7 +357,7 @@ SELECT same();
 SELECT twice($$ MERGE INTO @ t USING source s ON t.id = s.id AND t.part = 'a' WHEN MATCHED THEN UPDATE SET doc = s.doc WHEN NOT MATCHED THEN INSERT VALUES (s.id + 1000, 'c', s.doc) $$);
 SELECT same();
 SELECT (toast_policy.recompress('d') > 0), same();
--- the same values detached, and attached
+-- Detach and attach a partition.  The values are the same.
 SELECT stored('d_a') AS stored_before \gset
 ALTER TABLE d DETACH PARTITION d_a;
 SELECT stored('d_a')::text = :'stored_before' AS kept, state('d_a');
@@ -369,7 +370,7 @@ SELECT toast_policy.disable('d');
 SELECT same(), string_agg(state(c), '; ') FROM unnest(ARRAY['d_a', 'd_b', 'd_c1', 'd_c2']::regclass[]) c;
 DROP TABLE d, d_heap;
 
--- Inheritance: a child is a table of its own
+-- In inheritance, a child is a table of its own.
 CREATE TABLE d (id int, doc text);
 SELECT toast_policy.enable('d');
 CREATE TABLE child (more text) INHERITS (d);
@@ -446,7 +447,7 @@ SELECT toast_policy.enable('parent');
 CREATE TABLE refers (id int PRIMARY KEY, k text REFERENCES parent ON UPDATE CASCADE ON DELETE CASCADE, EXCLUDE USING hash (k WITH =));
 SELECT toast_policy.enable('refers');
 SELECT state('parent'), state('refers');
--- keys that fit an index when compressed only
+-- These keys fit in an index only if they are compressed.
 INSERT INTO parent SELECT repeat(i || ' key ', 3000), repeat(i || ' doc ', 3000) FROM generate_series(1, 10) i;
 INSERT INTO refers SELECT i, repeat(i || ' key ', 3000) FROM generate_series(1, 5) i;
 INSERT INTO refers VALUES (6, repeat('99 key ', 3000));
@@ -456,7 +457,7 @@ UPDATE parent SET k = repeat(k, 2) WHERE k LIKE '3 key%';
 DELETE FROM parent WHERE k LIKE '4 key%';
 SELECT id, length(k), left(k, 6) FROM refers ORDER BY id;
 SELECT public.bt_index_check('parent_pkey', true), public.bt_index_check('parent_doc_key', true);
--- raw in the table, compressed in an index that comes later
+-- Values are raw in the table, and compressed in an index that is created later.
 CREATE TABLE late (doc text);
 ALTER TABLE late ALTER COLUMN doc SET STORAGE EXTERNAL;
 INSERT INTO late SELECT repeat(i || ' doc ', 6000) FROM generate_series(1, 10) i;
@@ -471,7 +472,7 @@ ALTER TABLE late ADD UNIQUE (doc);
 SELECT state('late'), count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass GROUP BY 1;
 VACUUM FULL late;
 SELECT count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass;
--- and in those that are there when a column becomes EXTERNAL
+-- They are also compressed in indexes that exist when the column becomes EXTERNAL.
 ALTER TABLE late ALTER COLUMN doc SET STORAGE EXTENDED;
 ALTER TABLE late ADD COLUMN n int, ALTER COLUMN doc SET STORAGE EXTERNAL, ALTER COLUMN doc SET STATISTICS 10, ALTER COLUMN doc SET NOT NULL;
 SELECT state('late');
@@ -498,7 +499,7 @@ DROP TABLE refers, parent;
 DROP OWNED BY regress_tp_reader;
 DROP ROLE regress_tp_reader;
 
--- A big statement does not grow: what a row needs is freed after the row
+-- The memory of a big statement does not grow, because the memory for a row is freed after the row.
 CREATE TABLE big (id int, doc text);
 SELECT toast_policy.enable('big');
 CREATE FUNCTION used() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts';

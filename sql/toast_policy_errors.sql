@@ -1,9 +1,9 @@
 --
--- What the policy refuses, and that nothing is changed then
+-- Test what the policy refuses, and that a refused call changes nothing.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
--- in a database of its own, since the extension is dropped and created
+-- Use a separate database, because the test drops and creates the extension.
 \set database :DBNAME
 CREATE DATABASE regress_toast_policy_errors TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
 \c regress_toast_policy_errors
@@ -18,14 +18,14 @@ GRANT ALL ON SCHEMA errors TO regress_toast_policy_alice, regress_toast_policy_b
 CREATE TABLE plain (id int, v text, n numeric, c "char", p point, nm name, b bytea, j jsonb, gone text, m text, a int[]);
 ALTER TABLE plain DROP COLUMN gone;
 ALTER TABLE plain ALTER m SET STORAGE MAIN;
--- which tables use the access method, and which columns it governs
+-- Return the tables that use the access method, and the columns that it governs.
 CREATE FUNCTION governed() RETURNS TABLE (relation regclass, columns text) LANGUAGE sql AS $$
   SELECT c.oid::regclass, string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attstorage = 'e')
   FROM pg_class c JOIN pg_am a ON a.oid = relam JOIN pg_attribute ON attrelid = c.oid
   WHERE amname = 'toast_policy' AND NOT attisdropped GROUP BY c.oid ORDER BY c.oid::regclass::text
 $$;
 
--- columns
+-- Test columns.
 SELECT toast_policy.enable('plain', 'id');
 SELECT toast_policy.enable('plain', 'c');
 SELECT toast_policy.enable('plain', 'p');
@@ -50,7 +50,7 @@ SELECT toast_policy.enable('no_columns');
 SELECT toast_policy.disable('plain');
 SELECT toast_policy.recompress('plain');
 SELECT * FROM governed();
--- twice the same column is no error, nor is an array whose numbers begin elsewhere
+-- It is no error to name a column twice, or to give an array whose subscripts do not begin with 1.
 SELECT toast_policy.enable('plain', 'v', 'v', 'n');
 SELECT toast_policy.enable('plain', VARIADIC '[5:6]={b,m}'::name[]);
 SELECT toast_policy.enable('plain', VARIADIC '{}');
@@ -59,7 +59,7 @@ SELECT toast_policy.disable('plain');
 SELECT attname, attstorage FROM pg_attribute WHERE attrelid = 'plain'::regclass AND attnum > 0 AND NOT attisdropped AND attlen = -1 ORDER BY attnum;
 SELECT toast_policy.disable('plain');
 
--- relations
+-- Test relations.
 CREATE VIEW a_view AS SELECT 'x'::text AS v;
 CREATE SEQUENCE a_sequence;
 CREATE TYPE a_type AS (v text);
@@ -101,7 +101,7 @@ SELECT toast_policy.disable('other_method');
 SELECT toast_policy.recompress('other_method');
 SELECT * FROM governed();
 
--- these are fine
+-- These relations are accepted.
 CREATE UNLOGGED TABLE unlogged (v text);
 CREATE TEMP TABLE temporary (v text) ON COMMIT DELETE ROWS;
 CREATE MATERIALIZED VIEW materialized AS SELECT repeat('x', 10000) AS v;
@@ -124,7 +124,7 @@ REFRESH MATERIALIZED VIEW materialized;
 SELECT pg_column_size(v) < 200 AS small FROM materialized UNION ALL SELECT pg_column_size(v) < 200 FROM unlogged
 UNION ALL SELECT pg_column_size(v) < 200 FROM partition;
 SELECT toast_policy.recompress('unlogged'), toast_policy.recompress('temporary'), toast_policy.recompress('materialized'), toast_policy.recompress('partitioned');
--- a partition that cannot be taken leaves all as they were
+-- If one partition cannot be changed, all partitions stay as they were.
 CREATE TABLE other_partition PARTITION OF partitioned FOR VALUES FROM (20) TO (30) USING errors_heap;
 SELECT toast_policy.disable('partitioned');
 SELECT toast_policy.recompress('partitioned');
@@ -140,7 +140,7 @@ SELECT toast_policy.enable('partitioned', 'v');
 RESET ROLE;
 SELECT relation, columns FROM governed() WHERE relation::text ~ 'partition$';
 
--- who may
+-- Test who may call the functions.
 CREATE TABLE alices (v text);
 ALTER TABLE alices OWNER TO regress_toast_policy_alice;
 GRANT ALL ON alices TO regress_toast_policy_bob;
@@ -163,7 +163,7 @@ SELECT toast_policy.disable('alices');
 SELECT toast_policy.enable('alices');
 RESET ROLE;
 
--- tables in use
+-- Test tables that are in use.
 CREATE TABLE in_use (id int, v text);
 INSERT INTO in_use SELECT i, repeat('x', 10000) FROM generate_series(1, 3) i;
 BEGIN;
@@ -197,7 +197,7 @@ DROP TRIGGER t ON in_use;
 DROP TRIGGER d ON in_use;
 SELECT count(*), sum(octet_length(v)) FROM in_use;
 
--- in a function, in a transaction, and undone
+-- Call the functions in a function and in a transaction, and roll them back.
 DO $$
 BEGIN
     PERFORM toast_policy.disable('in_use');
@@ -231,7 +231,7 @@ SELECT toast_policy.recompress('new_table');
 SELECT pg_column_size(v) FROM new_table;
 COMMIT;
 
--- a transaction that may not write
+-- Test a read-only transaction.
 BEGIN READ ONLY;
 SELECT toast_policy.enable('in_use');
 ROLLBACK;
@@ -246,7 +246,7 @@ SELECT toast_policy.recompress('in_use');
 ROLLBACK;
 SELECT * FROM governed() WHERE relation = 'in_use'::regclass;
 
--- settings
+-- Test settings.
 \set VERBOSITY sqlstate
 SET toast_policy.min_size = -1;
 \set VERBOSITY terse
@@ -273,7 +273,7 @@ SET toast_policy.foo = 1;
 SET toast_policy.min_sizes = 1;
 SELECT name, setting, unit, context FROM pg_settings WHERE name LIKE 'toast\_policy.%' ORDER BY name;
 
--- names, and what might hide in them
+-- Test names that contain SQL.
 CREATE SCHEMA "Errors; DROP TABLE plain; --";
 CREATE TABLE "Errors; DROP TABLE plain; --"."t"" ALTER COLUMN v SET STORAGE PLAIN; --" (id int, "v"", x" text, "Ünïcödé 表" text, "select" text, " " text);
 SELECT toast_policy.enable('"Errors; DROP TABLE plain; --"."t"" ALTER COLUMN v SET STORAGE PLAIN; --"', 'v", x', 'Ünïcödé 表', 'select', ' ');
@@ -287,7 +287,7 @@ CREATE TABLE abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmno
 SELECT toast_policy.enable('abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk', 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnop');
 DROP TABLE abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk;
 
--- a search_path with objects that pass for the catalogs'
+-- Test a search_path with objects that have the names of objects in the catalogs.
 CREATE SCHEMA trap;
 CREATE FUNCTION trap.trap(oid, oid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
 CREATE OPERATOR trap.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = trap.trap);
@@ -304,7 +304,7 @@ SET search_path = errors, public;
 SELECT * FROM governed() WHERE relation::text ~ 'in_use';
 DROP SCHEMA trap CASCADE;
 
--- an event trigger that interferes with the statements that are run
+-- Test an event trigger that interferes with the statements of the functions.
 CREATE FUNCTION interfere() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE NOTICE '% %', tg_event, tg_tag;
@@ -335,12 +335,12 @@ DROP EVENT TRIGGER errors_end;
 SELECT count(*), sum(octet_length(v)) FROM in_use;
 SELECT toast_policy.enable('in_use');
 
--- corrupt data: an error, and the table is as before
+-- Corrupt data raise an error, and the table stays as before.
 CREATE TABLE corrupt (id int PRIMARY KEY, v text COMPRESSION pglz);
 SELECT toast_policy.enable('corrupt');
 INSERT INTO corrupt SELECT i, string_agg(md5(j::text || i) || repeat('x', 100), '') FROM generate_series(1, 5) i, generate_series(1, 1000) j GROUP BY i;
 SELECT toast_policy.stats_reset();
--- the server protects a TOAST table from all but those who say that it is none
+-- The server does not allow changes of a TOAST table, so change its relkind for the moment.
 CREATE FUNCTION damage(statement text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     toast regclass := (SELECT reltoastrelid FROM pg_class WHERE oid = 'errors.corrupt'::regclass);
@@ -356,7 +356,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN sqlstate || ' ' || regexp_replace(sqlerrm, '\d{4,}', 'N', 'g');
 END $$;
--- changed data
+-- Change the data of a chunk.
 SELECT damage('UPDATE %s SET chunk_data = decode(repeat(''ff'', 1996), ''hex'') WHERE chunk_id = (SELECT chunk_id FROM %1$s ORDER BY 1 OFFSET 1 LIMIT 1) AND chunk_seq = 1');
 SELECT pg_relation_filenode('corrupt') AS filenode
 \gset
@@ -364,14 +364,14 @@ SELECT attempt('SELECT octet_length(v), md5(v) FROM corrupt WHERE id = ' || i) F
 SELECT attempt('SELECT toast_policy.recompress(''corrupt'')');
 SELECT pg_relation_filenode('corrupt') = :filenode AS same_file, count(*) FROM corrupt;
 SELECT attempt('SELECT octet_length(v), md5(v) FROM corrupt WHERE id = ' || i) FROM generate_series(1, 5) i;
--- what does not look into the data goes on
+-- Commands that do not read the data still work.
 UPDATE corrupt SET id = id + 10;
 VACUUM corrupt;
 DELETE FROM corrupt WHERE id = 11 AND attempt('SELECT md5(v) FROM corrupt WHERE id = 11') = 'works';
 DELETE FROM corrupt WHERE attempt('SELECT md5(v) FROM corrupt WHERE id = ' || id) <> 'works';
 SELECT count(*) FROM corrupt;
 SELECT toast_policy.recompress('corrupt');
--- a chunk that is missing
+-- Remove a chunk.
 SELECT damage('DELETE FROM %s WHERE chunk_id = (SELECT min(chunk_id) FROM %1$s) AND chunk_seq = 1');
 SELECT attempt('SELECT md5(v) FROM corrupt WHERE id = ' || id) FROM corrupt ORDER BY id;
 SELECT attempt('SELECT toast_policy.recompress(''corrupt'')');
@@ -384,7 +384,7 @@ SELECT toast_policy.disable('corrupt');
 SELECT count(*) FROM corrupt;
 DROP TABLE corrupt;
 
--- the extension and its tables
+-- Test the extension and its tables.
 SELECT toast_policy.guard_drop();
 SELECT toast_policy.handler(NULL);
 SELECT toast_policy.stats_rows() IS NULL AS no_rows LIMIT 0;
@@ -404,7 +404,7 @@ BEGIN
 EXCEPTION WHEN dependent_objects_still_exist THEN
     RAISE NOTICE 'refused';
 END $$;
--- another one's
+-- Drop a schema that has nothing to do with the extension.
 CREATE SCHEMA regress_toast_policy_schema;
 CREATE TABLE regress_toast_policy_schema.t (id int);
 DROP SCHEMA regress_toast_policy_schema CASCADE;
@@ -413,7 +413,7 @@ ALTER TABLE bobs OWNER TO regress_toast_policy_bob;
 SELECT toast_policy.enable('bobs');
 DROP OWNED BY regress_toast_policy_bob CASCADE;
 SELECT count(*) FROM governed() WHERE relation::text ~ 'bob';
--- the same transaction
+-- Do both in one transaction.
 BEGIN;
 SELECT toast_policy.disable_all() > 0 AS any;
 DROP EXTENSION toast_policy CASCADE;
@@ -430,7 +430,7 @@ SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_am'::regclass AND refobjid
 DROP EXTENSION toast_policy;
 SELECT count(*), sum(octet_length(v)) FROM in_use;
 
--- the extension elsewhere, and in a schema of somebody who may drop it
+-- Create the extension in another schema, whose owner may drop it.
 CREATE SCHEMA elsewhere AUTHORIZATION regress_toast_policy_bob;
 CREATE EXTENSION toast_policy SCHEMA elsewhere;
 SELECT toast_policy.enable('in_use');

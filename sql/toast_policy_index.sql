@@ -1,6 +1,6 @@
 --
--- Indexes on governed columns compress long keys as those on EXTENDED columns
--- do, however the index comes about
+-- Indexes on governed columns compress long keys, as indexes on EXTENDED columns do, however the
+-- index is created.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
@@ -13,7 +13,7 @@ CREATE FUNCTION key_storage(regclass) RETURNS text LANGUAGE sql AS $$
 	WHERE indrelid = $1 AND atttypid = 'text'::regtype
 $$;
 
--- before enable(), and after
+-- Create indexes before and after enable().
 CREATE TABLE ti (id int, doc text);
 CREATE INDEX ti_before ON ti (doc);
 SELECT enable('ti', 'doc');
@@ -36,10 +36,10 @@ SET enable_seqscan = off;
 SELECT id, length(doc) FROM ti WHERE doc = repeat('y', 10007);
 RESET enable_seqscan;
 
--- where EXTENDED columns have the limit, governed ones have it as well
+-- Keys of governed columns have the same size limit as keys of EXTENDED columns.
 INSERT INTO ti SELECT 1000, string_agg(md5(i::text), '') FROM generate_series(1, 300) i;
 
--- in the transaction that creates the table
+-- Create an index in the transaction that creates the table.
 BEGIN;
 CREATE TABLE ti2 (doc text) USING toast_policy;
 ALTER TABLE ti2 ALTER doc SET STORAGE EXTERNAL;
@@ -50,7 +50,7 @@ SELECT key_storage('ti2');
 ALTER TABLE ti2 ALTER doc TYPE text COLLATE "C";
 SELECT key_storage('ti2'), length(min(doc)) FROM ti2;
 
--- SET STORAGE by hand
+-- A user runs SET STORAGE.
 CREATE TABLE ti3 (doc text) USING toast_policy;
 CREATE INDEX ON ti3 (doc);
 ALTER TABLE ti3 ALTER doc SET STORAGE EXTERNAL;
@@ -59,7 +59,7 @@ SELECT enable('ti3', 'doc');
 SELECT key_storage('ti3');
 INSERT INTO ti3 VALUES (repeat('x', 20000));
 
--- partitioned tables and their indexes
+-- Test partitioned tables and their indexes.
 CREATE TABLE tp (id int, doc text) PARTITION BY RANGE (id);
 CREATE TABLE tp1 PARTITION OF tp FOR VALUES FROM (0) TO (100);
 CREATE INDEX tp_before ON tp (doc);
@@ -70,7 +70,7 @@ CREATE INDEX tp_after ON tp (id, doc);
 INSERT INTO tp1 VALUES (1, repeat('x', 20000));
 INSERT INTO tp2 VALUES (101, repeat('x', 20000));
 SELECT key_storage('tp1'), key_storage('tp2');
--- a partition that came with a storage of its own is not left out
+-- enable() also changes a partition that was attached with another storage.
 SELECT enable('tp', 'doc');
 SELECT c.relname, amname, attstorage, key_storage(c.oid) FROM pg_class c JOIN pg_am am ON am.oid = relam JOIN pg_attribute a ON attrelid = c.oid
 WHERE relname IN ('tp1', 'tp2') AND attname = 'doc' ORDER BY 1;
@@ -80,7 +80,7 @@ WHERE relname IN ('tp1', 'tp2') AND attname = 'doc' ORDER BY 1;
 SELECT enable('tp'), disable_all() > 2;
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'tp'::regclass AND attname = 'doc';
 
--- neither takes the guard with it: replication role, another event
+-- Neither session_replication_role nor a call for another event disables the guard.
 CREATE TABLE guarded (doc text);
 SELECT enable('guarded');
 SET session_replication_role = replica;

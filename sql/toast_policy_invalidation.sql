@@ -1,6 +1,6 @@
 --
--- The relation cache's entry of a table is rebuilt while an index is built on
--- it, while rows are written, and while the table is recompressed.
+-- Rebuild the relation cache entry of a table while an index is built on the table, while rows are
+-- written, and while the table is recompressed.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
@@ -13,7 +13,7 @@ CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA public;
 CREATE TABLE t (id int, doc text, extra text);
 SELECT toast_policy.enable('t');
 
--- a function that changes the table's row in pg_class each time it is called
+-- Each call of this function changes the row of the table in pg_class.
 CREATE TABLE calls (n int);
 INSERT INTO calls VALUES (0);
 CREATE FUNCTION invalidate() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -31,7 +31,7 @@ BEGIN
 	RETURN md5(doc);
 END $$;
 
--- where the server can, it forgets everything at every opportunity, too
+-- If the server has debug_discard_caches, also discard all caches at every opportunity.
 DO $$ BEGIN
 	PERFORM set_config('debug_discard_caches', '1', false) FROM pg_settings WHERE name = 'debug_discard_caches' AND max_val::int > 0;
 END $$;
@@ -59,7 +59,7 @@ SELECT toast_policy.recompress('t');
 VACUUM FULL t;
 ANALYZE t;
 
--- an index build that fails leaves the table the access method's
+-- After a failed index build, the table still has its access method.
 CREATE FUNCTION fails(doc text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	PERFORM tp_inval.invalidate();
@@ -76,7 +76,7 @@ CREATE INDEX t_after ON t (md5(doc));
 COMMIT;
 INSERT INTO t VALUES (201, repeat('after ', 3000)) RETURNING length(doc);
 SELECT pg_column_compression(doc) FROM t WHERE id = 201;
--- also if nothing has invalidated the entry since
+-- This is also true if nothing has invalidated the cache entry since.
 CREATE INDEX t_fails ON t ((1 / (id - 7)));
 INSERT INTO t VALUES (203, repeat('after ', 3000));
 SELECT pg_column_compression(doc) FROM t WHERE id = 203;
@@ -87,7 +87,7 @@ ROLLBACK TO a;
 INSERT INTO t VALUES (204, repeat('after ', 3000));
 SELECT pg_column_compression(doc) FROM t WHERE id = 204;
 COMMIT;
--- CONCURRENTLY in its second transaction, where rows that came later are found
+-- CREATE INDEX CONCURRENTLY fails in its second transaction, which finds rows that came later.
 CREATE INDEX CONCURRENTLY t_fails ON t (md5(fails(doc)));
 INSERT INTO t VALUES (202, repeat('after ', 3000));
 SELECT pg_column_compression(doc) FROM t WHERE id = 202;

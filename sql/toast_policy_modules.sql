@@ -1,6 +1,6 @@
 --
--- Modules of contrib that ask for heap by name refuse tables of the access method,
--- and take them after disable(); others do not ask.
+-- Some contrib modules require access method heap by name.  They refuse tables of toast_policy, and
+-- accept them after disable().  The other modules do not check the access method.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse

@@ -1,5 +1,5 @@
--- What anybody may do with the objects of the extension, and which of its functions
--- run as their owner.  A privilege that comes or goes shows here.
+-- Show the privileges of every user on the objects of the extension, and the functions that run as
+-- their owner.  A new or a missing privilege changes the output.
 CREATE TEMP VIEW objects AS
 SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'toast_policy';
@@ -19,7 +19,7 @@ SELECT 'type', format_type(oid, NULL), typacl, acldefault('T', typowner)
 FROM pg_type JOIN objects ON classid = 'pg_type'::regclass AND objid = oid
 WHERE typtype <> 'c' AND typcategory <> 'A'
 UNION ALL
--- the many that make up the types by their names, without the pairs of types
+-- Show functions that implement the types by name only, without the pairs of argument types.
 SELECT CASE WHEN prosrc ~ '^tp_(zt|zb|type_|text_|name_|bpchar_|bytea_)' OR prosrc = '' OR prokind = 'a'
     THEN 'function of a type' ELSE 'function' END,
   CASE WHEN prosrc ~ '^tp_(zt|zb|type_|text_|name_|bpchar_|bytea_)' OR prosrc = '' OR prokind = 'a'
@@ -32,17 +32,17 @@ FROM (SELECT kind, name, (aclexplode(coalesce(acl, usual))).* FROM granted) g
 WHERE grantee = 0
 ORDER BY 1, 2, 3;
 
--- what is nobody's but the owner's
+-- These are the objects that only the owner may use.
 SELECT kind, name COLLATE "C" AS name FROM granted
 WHERE kind <> 'column'
   AND NOT EXISTS (SELECT FROM aclexplode(coalesce(acl, usual)) WHERE grantee = 0)
 ORDER BY 1, 2;
 
--- access methods, which have no privileges, and functions that run as their owner
+-- Show the access methods, which have no privileges, and the functions that run as their owner.
 SELECT amname FROM pg_am JOIN objects ON classid = 'pg_am'::regclass AND objid = oid;
 SELECT oid::regprocedure AS security_definer FROM pg_proc JOIN objects ON classid = 'pg_proc'::regclass AND objid = oid WHERE prosecdef;
 
--- no other role has been granted anything
+-- No other role has any privilege.
 SELECT kind, name, grantee::regrole
 FROM (SELECT kind, name, (aclexplode(acl)).grantee FROM granted) g
 WHERE grantee NOT IN (0, (SELECT extowner FROM pg_extension WHERE extname = 'toast_policy'));

@@ -1,5 +1,6 @@
 --
--- REPACK, which is new in 19, keeps what is stored, whatever the settings are by then
+-- REPACK, which is new in 19, does not change how values are stored, whatever the settings are at
+-- that time.
 --
 SELECT current_setting('server_version_num')::int < 190000 AS has_no_repack \gset
 \if :has_no_repack
@@ -14,7 +15,8 @@ CREATE FUNCTION noise(n int, seed text) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT left(string_agg(translate(encode(sha256((seed || i)::bytea), 'base64'), E'\n', ''), ''), n) FROM generate_series(1, n / 40 + 1) i$$;
 CREATE TABLE r (id int PRIMARY KEY, v text, w text);
 SELECT toast_policy.enable('r', 'v');
--- in turn: compressed, raw because no chunk would be saved, raw noise, small; w is heap's
+-- In turn, v is compressed, raw because no chunk would be saved, raw noise, and small.  The policy
+-- does not govern w.
 INSERT INTO r SELECT i, CASE i % 4 WHEN 0 THEN repeat('x' || i, 5000) WHEN 1 THEN noise(8500, i::text) || repeat('x', 500)
 	WHEN 2 THEN noise(10000, i::text) ELSE 'small' END, repeat('w' || i, 1000) FROM generate_series(1, 40) i;
 CREATE FUNCTION stored(rel regclass) RETURNS text LANGUAGE plpgsql AS $$
@@ -26,7 +28,7 @@ END $$;
 SELECT id % 4 AS kind, pg_column_compression(v), count(*) FROM r GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT stored('r') AS before \gset
 
--- with settings by which the values would be stored in other ways
+-- With these settings, new values would be stored in other ways.
 SET toast_policy.min_saved_chunks = 0;
 SET toast_policy.min_saving = 0;
 SET toast_policy.early_abort = off;
@@ -45,12 +47,12 @@ REPACK r;
 SELECT moved(), stored('r') = :'before' AS same, amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE c.oid = 'r'::regclass;
 REPACK (ANALYZE) r USING INDEX r_pkey;
 SELECT moved(), stored('r') = :'before' AS same;
--- this only heap's tables can be
+-- Only heap tables allow this.
 REPACK (CONCURRENTLY) r;
 SELECT moved(), stored('r') = :'before' AS same;
--- none of which is a value that the policy has seen
+-- The policy has not counted any of these values.
 SELECT count(*) FROM toast_policy.stats;
--- an index on a governed column has keys that are compressed, in the copy as well
+-- An index on a governed column has compressed keys, also after REPACK.
 CREATE INDEX ON r (md5(v), w);
 CREATE TABLE k (id int PRIMARY KEY, v text);
 SELECT toast_policy.enable('k', 'v');
@@ -63,12 +65,12 @@ SET enable_seqscan = off;
 SELECT count(*) FROM k WHERE v = repeat('k15', 2000) OR v = repeat('k5', 2000);
 RESET enable_seqscan;
 
--- recompress() judges anew
+-- recompress() applies the rule again.
 SELECT toast_policy.recompress('r');
 SELECT moved(), stored('r') = :'before' AS same;
 SELECT id % 4 AS kind, pg_column_compression(v), count(*) FROM r GROUP BY 1, 2 ORDER BY 1, 2;
 
--- partitions
+-- Test partitions.
 CREATE TABLE p (id int, v text) PARTITION BY RANGE (id);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
 CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (10) TO (20);

@@ -4,7 +4,7 @@
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
--- each codec takes what is worth it, and each string comes back
+-- Each codec compresses the strings for which this saves space, and decoding returns each string.
 SELECT n, toast_policy.codec(s::ztext(none)) AS none, toast_policy.codec(s::ztext(lz4)) AS lz4,
        toast_policy.codec(s::ztext(snappy)) AS snappy, toast_policy.codec(s::ztext(zstd)) AS zstd, toast_policy.codec(s::ztext) AS "default",
        s::ztext(none) = s AND s::ztext(lz4) = s AND s::ztext(snappy) = s AND s::ztext(zstd) = s AS same,
@@ -14,9 +14,10 @@ SELECT n, toast_policy.codec(b::zbytea(none)) AS none, toast_policy.codec(b::zby
        toast_policy.codec(b::zbytea(snappy)) AS snappy, toast_policy.codec(b::zbytea(zstd)) AS zstd,
        b::zbytea(none)::bytea = b AND b::zbytea(lz4)::bytea = b AND b::zbytea(snappy)::bytea = b AND b::zbytea(zstd)::bytea = b AS same
 FROM (SELECT n, decode(repeat('00ff7f80', n), 'hex') AS b FROM (VALUES (0), (1), (16), (17), (1000), (100000)) v (n)) x;
--- the bytes of a raw value: one more than the text has, or with the codec that did not pay
+-- A raw value has one byte more than the text.  This byte can also name a codec that saved no
+-- space.
 SELECT pg_column_size(''::ztext), pg_column_size('abc'::ztext), pg_column_size('abc'::text);
--- the format is frozen
+-- The format must never change.
 CREATE CAST (ztext AS bytea) WITHOUT FUNCTION;
 CREATE CAST (bytea AS ztext) WITHOUT FUNCTION;
 SELECT 'abc'::ztext::bytea, ''::ztext::bytea, substr(repeat('x', 1000)::ztext(lz4)::bytea, 1, 5) AS lz4,
@@ -25,7 +26,7 @@ SELECT 'abc'::ztext::bytea, ''::ztext::bytea, substr(repeat('x', 1000)::ztext(lz
        substr(repeat('x', 65)::ztext(none)::bytea, 1, 5) AS none;
 SELECT '\x00616263'::bytea::ztext AS raw, '\x20616263'::bytea::ztext AS tried, '\x010600000060616263646566'::bytea::ztext AS lz4,
        '\x02060000000614616263646566'::bytea::ztext AS snappy, '\x030600000028b52ffd2006310000616263646566'::bytea::ztext AS zstd;
--- corrupt values
+-- Test corrupt values.
 \set VERBOSITY default
 SELECT ''::bytea::ztext::text;
 SELECT '\x04'::bytea::ztext::text;
@@ -50,7 +51,7 @@ SELECT '\x0206000000'::bytea::ztext;
 DROP CAST (ztext AS bytea);
 DROP CAST (bytea AS ztext);
 
--- the type modifier
+-- Test the type modifier.
 SELECT '(' || a::regtype || ')' AS a, format_type(a, 0), format_type(a, 1), format_type(a, 2), format_type(a, 3), format_type(a, -1)
 FROM (VALUES ('ztext'::regtype), ('zbytea')) v (a);
 SELECT toast_policy.codec(repeat('x', 100)::ztext(LZ4)), toast_policy.codec(repeat('x', 100)::ztext('Snappy'));
@@ -75,11 +76,11 @@ SELECT toast_policy.codec(repeat('x', 100)::ztext), toast_policy.codec(repeat('x
 SET toast_policy.type_codec = none;
 SELECT toast_policy.codec(repeat('x', 100)::ztext), toast_policy.codec(repeat('x', 100)::ztext(zstd));
 RESET toast_policy.type_codec;
--- the effort does not change what is read
+-- The compression level does not change the value that is read.
 SET toast_policy.lz4_level = 12;
 SET toast_policy.zstd_level = -50;
 SELECT toast_policy.codec(s::ztext(lz4)), toast_policy.codec(s::ztext(zstd)), s::ztext(lz4) = s, s::ztext(zstd) = s FROM (SELECT repeat('abcdefgh', 5000) AS s) x;
--- lz4hc cannot be interrupted: its slowest levels are for up to 1 MB only
+-- lz4hc cannot be interrupted, so its slowest levels are used only for values of up to 1 MB.
 SET toast_policy.lz4_level = 9;
 SELECT pg_column_size(left(t, 1048576)::ztext(lz4)) AS mb, pg_column_size(t::ztext(lz4)) AS more FROM (SELECT string_agg(i::text, ' ') AS t FROM generate_series(1, 200000) i) x \gset
 SET toast_policy.lz4_level = 12;
@@ -87,7 +88,7 @@ SELECT pg_column_size(left(t, 1048576)::ztext(lz4)) < :mb AS mb, pg_column_size(
 RESET toast_policy.lz4_level;
 RESET toast_policy.zstd_level;
 
--- columns: every way into them takes the column's codec
+-- Values that are stored in a column get the codec of the column, whatever command stores them.
 CREATE TABLE docs (id int, d ztext, l ztext(lz4), s ztext(snappy), z ztext(zstd) DEFAULT repeat('default ', 20), n ztext(none), b zbytea(lz4));
 SELECT attname, attstorage, attcompression = '' AS core_codec, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attnum > 1;
 INSERT INTO docs (id, d, l, s, n, b) VALUES (1, repeat('x', 100), repeat('x', 100), repeat('x', 100), repeat('x', 100), repeat('x', 100)::bytea);
@@ -106,7 +107,8 @@ SELECT id, toast_policy.codec(d) AS d, toast_policy.codec(l) AS l, toast_policy.
 SELECT id, count(DISTINCT v::text), length(min(v)), right(min(v), 5) || '|' AS tail FROM docs, LATERAL (VALUES (d), (l), (s), (n)) x (v) WHERE id < 7 GROUP BY id ORDER BY id;
 UPDATE docs SET n = l, l = s WHERE id = 2;
 SELECT toast_policy.codec(l) AS l, toast_policy.codec(n) AS n, l = n AS same FROM docs WHERE id = 2;
--- what is not worth it is not tried again, what is in the codec passes
+-- A value for which compression was not worth it is not tried again.  A value that has the codec
+-- already is not changed.
 SELECT toast_policy.codec(v), record_image_eq(ROW(v::ztext(snappy)), ROW(v)) AS passes FROM
   (SELECT string_agg(md5(i::text), '')::ztext(snappy) FROM generate_series(1, 500) i UNION ALL
    SELECT string_agg(md5(i::text), '')::ztext(zstd) FROM generate_series(1, 500) i UNION ALL
@@ -118,7 +120,8 @@ SELECT toast_policy.codec(v) AS stored, toast_policy.codec(v::ztext(lz4)) AS tri
 RESET toast_policy.early_abort;
 DROP TABLE tried;
 
--- another codec for a column rewrites it, no codec keeps the values
+-- A change to another codec rewrites the column.  A change to the type without a codec keeps the
+-- values.
 ALTER TABLE docs ALTER l TYPE ztext(zstd), ALTER z TYPE ztext, ALTER b TYPE zbytea(snappy);
 SELECT id, toast_policy.codec(l) AS l, toast_policy.codec(z) AS z, toast_policy.codec(b) AS b FROM docs WHERE id IN (1, 2, 6) ORDER BY id;
 ALTER TABLE docs ALTER l TYPE text, ALTER d TYPE varchar, ALTER b TYPE bytea;
@@ -127,7 +130,7 @@ ALTER TABLE docs ALTER l TYPE ztext(lz4), ALTER d TYPE ztext USING d::ztext, ALT
 SELECT id, toast_policy.codec(l), toast_policy.codec(b), pg_column_compression(l) FROM docs WHERE id IN (1, 2) ORDER BY id;
 DROP TABLE docs;
 
--- the rule of the policy: whole chunks for large values
+-- The rule of the policy applies: a large value must save whole chunks.
 CREATE FUNCTION half(size int) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$ SELECT left(string_agg(sha512(i::text::bytea)::text, ''), size / 2) || repeat('x', size - size / 2) FROM generate_series(1, size / 100) i $$;
 SELECT size, toast_policy.codec(half(size)::ztext(lz4)) AS codec FROM (VALUES (3000), (4096), (6000), (20000)) v (size);
@@ -137,12 +140,12 @@ RESET toast_policy.min_saving;
 SET toast_policy.min_saved_chunks = 3;
 SELECT size, toast_policy.codec(half(size)::ztext(lz4)) AS codec FROM (VALUES (3000), (4096), (6000), (20000)) v (size);
 RESET toast_policy.min_saved_chunks;
--- hexadecimal digits: no codec but zstd saves anything
+-- Of hexadecimal digits, only zstd saves space.
 SELECT early_abort, toast_policy.codec(s::ztext(lz4)) AS lz4, toast_policy.codec(s::ztext(snappy)) AS snappy, toast_policy.codec(s::ztext(zstd)) AS zstd
 FROM (SELECT set_config('toast_policy.early_abort', v, true) AS early_abort, string_agg(md5(i::text), '') AS s
       FROM (VALUES ('on'), ('off')) x (v), generate_series(1, 1000) i GROUP BY v) x ORDER BY 1 DESC;
 
--- parts: stored raw and out of line, stored compressed, and in memory
+-- Read parts of values that are stored raw and out of line, stored compressed, and in memory.
 CREATE TABLE parts (id int, z ztext, t text, y zbytea, b bytea);
 INSERT INTO parts SELECT id, CASE id WHEN 1 THEN t::ztext(none) ELSE t::ztext(zstd) END, t, CASE id WHEN 1 THEN t::bytea::zbytea(none) ELSE t::bytea::zbytea(zstd) END, t::bytea
 FROM (SELECT id, string_agg('ä' || i || '€日', '') AS t FROM generate_series(1, 2) id, generate_series(1, 10000) i GROUP BY id) x;
@@ -162,7 +165,8 @@ SELECT substr(z, 1, -1) FROM parts WHERE id = 3;
 SELECT substring(z FROM 'ü|9.99') AS re, substring(z SIMILAR '%#"ö#"_' ESCAPE '#') AS sim, substring(z, 2), substr(y, 2, 1), pg_typeof(substr(z, 1)), pg_typeof(substr(y, 1)) FROM parts WHERE id = 3;
 DROP TABLE parts;
 
--- a core function with a literal stays core's, and so do core's operators
+-- A call of a core function with a literal still calls the function of core.  The same is true for
+-- operators.
 SELECT substr('abc', 1, 2), length('abc'), length(E'\\x'), octet_length('abc'), substring('abc', 2), substring('abc', 'b.'), substring('abc' FROM 2 FOR 1), pg_typeof('a' || 'b'), pg_typeof(min('a')), 'a' = 'a', 'a' < 'b';
 CREATE TABLE core (t text, v varchar(5), c char(5), n name, b bytea);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT length(v), length(c), octet_length(b), substr(v, 1), substring(t, '1'), t || 'x', v || 'x', b || 'x' FROM core
@@ -170,7 +174,7 @@ WHERE t = 'x' AND v = 'x' AND c = 'x' AND n = 'x' AND b = 'x' AND t = v AND v = 
 EXPLAIN (VERBOSE, COSTS OFF) SELECT min(v), max(c), min(t) FROM core;
 DROP TABLE core;
 
--- text's functions and operators see the string
+-- Functions and operators of text get the decoded string.
 SELECT z || 'x', 'x' || z, z || z, z || 1, upper(z), position('l' IN z), replace(z, 'l', 'L'), trim(z), left(z, 2), z LIKE 'he%', z ILIKE 'HE%', z ~ 'l+o', z SIMILAR TO 'h%',
        split_part(z, 'l', 1), starts_with(z, 'hel'), concat(z, 1), concat_ws('-', z, z), format('%s %L %I', z, z, z), md5(z), to_tsvector('simple', z), ascii(z), lpad(z, 8, '*'), overlay(z PLACING 'x' FROM 2),
        translate(z, 'l', 'r'), regexp_replace(z, 'l+', 'L'), reverse(z), initcap(z), quote_literal(z), string_to_array(z, 'l'), convert_to(z, 'UTF8'), to_json(z), to_jsonb(z),
@@ -186,7 +190,7 @@ RESET bytea_output;
 SELECT 'a\b'::zbytea;
 SELECT '\x0'::zbytea;
 
--- comparison with all that is like a string
+-- Compare with all types that are like strings.
 SELECT op, count(*) FILTER (WHERE zz IS DISTINCT FROM tt) AS zz, count(*) FILTER (WHERE zt IS DISTINCT FROM tt) AS zt, count(*) FILTER (WHERE tz IS DISTINCT FROM tt) AS tz,
        count(*) FILTER (WHERE zv IS DISTINCT FROM tt) AS zv, count(*) FILTER (WHERE zn IS DISTINCT FROM tt) AS zn, count(*) FILTER (WHERE nz IS DISTINCT FROM tt) AS nz, count(*) FILTER (WHERE yy IS DISTINCT FROM bb) AS yy,
        count(*) FILTER (WHERE yb IS DISTINCT FROM bb) AS yb, count(*) FILTER (WHERE q_by IS DISTINCT FROM bb) AS by
@@ -204,7 +208,8 @@ FROM (VALUES (''), ('a'), ('ab'), ('b'), (' a'), (repeat('a', 60)), (repeat('a',
 GROUP BY op ORDER BY op;
 SELECT 'a '::ztext = 'a'::char(3), 'a'::ztext = 'a'::char(3), 'a'::char(3) = 'a'::ztext;
 
--- equal values in different codecs hash, group, sort and join as one
+-- Equal values with different codecs have the same hash value, and are grouped, sorted and joined
+-- as equal.
 CREATE TABLE same (id int, z ztext, y zbytea);
 INSERT INTO same SELECT id, toast_policy.text_ztext(t, id % 4, true), toast_policy.bytea_zbytea(t::bytea, id % 4, true)
 FROM (SELECT id, repeat('value ' || id / 8 || ' ', 40) AS t FROM generate_series(0, 799) id) x;
@@ -218,7 +223,7 @@ DECLARE
   line text;
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    -- 19 names initplans, and says what a Result replaces
+    -- 19 names InitPlans, and shows what a Result node replaces.
     CONTINUE WHEN line ~ '^ *Replaces: ';
     RETURN NEXT left(regexp_replace(line, '^( *InitPlan )(\w*?)(\d+).*', '\1\3'), 160);
   END LOOP;
@@ -251,7 +256,7 @@ CREATE STATISTICS same_z (ndistinct) ON z, y FROM same;
 ANALYZE same;
 SELECT n_distinct, cardinality(most_common_freqs) > 0 OR cardinality(histogram_bounds::text::text[]) > 0 AS stats FROM pg_stats WHERE tablename = 'same' AND attname = 'z';
 
--- indexes: constants of the type, of text and of no type
+-- Test indexes with constants of the type, of text and without a type.
 CREATE INDEX same_btree ON same (z);
 CREATE INDEX same_hash ON same USING hash (z);
 CREATE INDEX same_y ON same (y);
@@ -276,7 +281,7 @@ SELECT plan('SELECT id FROM same WHERE z = ''abc''::text');
 SELECT array_agg(id ORDER BY id) FROM same WHERE z = repeat('value 7 ', 40);
 RESET enable_seqscan;
 RESET enable_bitmapscan;
--- a key of any form
+-- Test keys that are stored in any form.
 CREATE INDEX same_btree ON same (z);
 INSERT INTO same SELECT 1000, string_agg(md5(i::text), ''), '' FROM generate_series(1, 100) i;
 INSERT INTO same SELECT 1000, repeat('x', 100000), '';
@@ -288,7 +293,7 @@ SELECT id, octet_length(z), length(z), substr(z, 5999), z = repeat('x', 6000) AS
 DROP TABLE same;
 DROP FUNCTION plan;
 
--- constraints, domains, arrays, composite types, partitions
+-- Test constraints, domains, arrays, composite types and partitions.
 CREATE TABLE pk (z ztext(zstd) PRIMARY KEY);
 CREATE TABLE fk (z ztext(lz4) REFERENCES pk, t ztext(none));
 INSERT INTO pk VALUES ('a'), (repeat('long ', 50));
@@ -329,7 +334,7 @@ INSERT INTO generated VALUES (repeat('abc ', 50));
 SELECT toast_policy.codec(z), left(z, 5) FROM generated;
 DROP TABLE generated;
 
--- collations
+-- Test collations.
 CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 SELECT 'ABC'::ztext COLLATE ignore_case = 'abc'::ztext, 'ABC'::ztext COLLATE ignore_case = 'abc'::text, 'abc'::text = 'ABC'::ztext COLLATE ignore_case, 'ABC'::ztext COLLATE ignore_case <> 'abcd', 'ABC'::ztext = 'abc'::ztext,
        toast_policy.ztext_hash('ABC' COLLATE ignore_case) = toast_policy.ztext_hash('abc' COLLATE ignore_case) AS hash;
@@ -345,7 +350,7 @@ SELECT string_agg(z, ' ' ORDER BY z COLLATE "en-x-icu") AS icu, string_agg(z, ' 
 SELECT z1 = z2 FROM (SELECT 'a'::ztext COLLATE "C", 'a'::ztext COLLATE "en-x-icu") x (z1, z2);
 SELECT z1 < z2 FROM (SELECT 'a'::ztext COLLATE "C", 'a'::ztext COLLATE "en-x-icu") x (z1, z2);
 
--- COPY in both formats, and the binary format is text's
+-- Test COPY in both formats.  The binary format is that of text.
 CREATE TABLE copied (id int, z ztext(zstd), y zbytea(zstd));
 INSERT INTO copied VALUES (1, 'a	\b', '\x00ff'), (2, repeat('ä', 100), repeat('x', 100)::bytea), (3, NULL, NULL);
 COPY (SELECT id, left(z, 10), substr(y, 1, 10) FROM copied ORDER BY id) TO stdout;
@@ -353,14 +358,14 @@ COPY (SELECT z FROM copied WHERE id = 1) TO stdout (FORMAT csv);
 SELECT toast_policy.ztext_send(z) = textsend(z::text), toast_policy.zbytea_send(y) = byteasend(y::bytea) FROM copied ORDER BY id;
 DROP TABLE copied;
 
--- what the catalogs say of all this
+-- Show the entries of the catalogs.
 SELECT amname, opcname, opcdefault, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcname IN ('ztext_ops', 'zbytea_ops') ORDER BY 2, 1;
 SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod FROM pg_cast WHERE castsource IN ('ztext'::regtype, 'zbytea'::regtype) OR casttarget IN ('ztext'::regtype, 'zbytea'::regtype)
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
 SELECT typname, typcategory, typispreferred, typstorage, typalign, typcollation <> 0 AS collatable FROM pg_type WHERE typname IN ('ztext', 'zbytea');
 DROP FUNCTION half;
 
--- the extension is not dropped with columns of the types
+-- DROP EXTENSION does not drop columns of the types.
 \set VERBOSITY default
 CREATE DOMAIN guarded_domain AS ztext;
 CREATE TYPE guarded_row AS (i int, b zbytea);

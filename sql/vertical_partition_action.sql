@@ -1,5 +1,6 @@
 --
--- Actions of foreign keys: which may not write to a part, or would keep triggers from firing
+-- Test actions of foreign keys that must not write to a part, or that would keep triggers from
+-- firing.
 --
 \set VERBOSITY default
 \set SHOW_CONTEXT never
@@ -14,7 +15,7 @@ CREATE ROLE regress_vp_alice;
 CREATE TABLE par (id int PRIMARY KEY);
 INSERT INTO par SELECT generate_series(1, 9);
 
--- SET DEFAULT: the defaults are those of the view, and a part would get NULL
+-- SET DEFAULT is refused, because only the view has the defaults, and the part would get NULL.
 CREATE TABLE t (id int PRIMARY KEY, x int DEFAULT 9 REFERENCES par ON DELETE SET DEFAULT, y int DEFAULT 8, big text);
 INSERT INTO t VALUES (1, 1, 2, 'a');
 SELECT vertical_partition.split('t', '{big}');
@@ -37,13 +38,13 @@ ALTER TABLE t ADD FOREIGN KEY (x) REFERENCES par ON DELETE SET NULL ON UPDATE CA
 SELECT vertical_partition.merge('t');
 \d t
 DROP TABLE t;
--- nor where another column is the one that is set
+-- SET DEFAULT of another column is also refused.
 CREATE TABLE pair (a int, b int, PRIMARY KEY (a, b));
 CREATE TABLE t (id int PRIMARY KEY, a int, b int DEFAULT 8, big text, FOREIGN KEY (a, b) REFERENCES pair ON DELETE SET DEFAULT (b));
 SELECT vertical_partition.split('t', '{big}');
 DROP TABLE t;
 
--- Triggers for statements are those of the view, and an action writes to the hot part.
+-- Statement triggers are on the view, but an action writes to the hot part, and does not fire them.
 CREATE TABLE fired (what text);
 CREATE FUNCTION fire() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO fired VALUES (TG_WHEN || ' ' || TG_OP); RETURN NULL; END $$;
 CREATE TABLE t (id int PRIMARY KEY, del int CONSTRAINT del REFERENCES par ON DELETE CASCADE, nul int CONSTRAINT nul REFERENCES par ON DELETE SET NULL,
@@ -60,7 +61,7 @@ DROP TRIGGER updates ON t;
 SELECT vertical_partition.split('t', '{big}');
 DROP TRIGGER partly ON t;
 SELECT vertical_partition.split('t', '{big}');
--- a foreign key of the split table
+-- Add a foreign key to the split table.
 ALTER TABLE t ADD CONSTRAINT del FOREIGN KEY (del) REFERENCES par ON DELETE CASCADE;
 ALTER TABLE t ADD col int REFERENCES par ON DELETE CASCADE;
 ALTER TABLE t_hot ADD CONSTRAINT del FOREIGN KEY (del) REFERENCES par ON DELETE CASCADE NOT VALID;
@@ -68,13 +69,13 @@ ALTER TABLE t ADD CONSTRAINT other FOREIGN KEY (other) REFERENCES par ON DELETE 
 ALTER TABLE t ADD CONSTRAINT other FOREIGN KEY (other) REFERENCES par ON UPDATE CASCADE;
 ALTER TABLE t ADD CONSTRAINT del FOREIGN KEY (del) REFERENCES par ON DELETE SET NULL ON UPDATE CASCADE;
 ALTER TABLE t DROP CONSTRAINT del, ADD CONSTRAINT other FOREIGN KEY (other) REFERENCES t ON DELETE RESTRICT;
--- a trigger on it
+-- Add a trigger to the split table.
 CREATE TRIGGER updates AFTER UPDATE ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
 CREATE TRIGGER updates BEFORE UPDATE OF other, upd ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
 CREATE OR REPLACE TRIGGER others AFTER UPDATE OF nul ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
 CREATE TRIGGER updates AFTER UPDATE OF other, big OR INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
 CREATE TRIGGER nothing AFTER UPDATE OF nothing ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
--- of somebody who does not own the table
+-- A role that does not own the table adds a trigger.
 GRANT TRIGGER ON t TO regress_vp_alice;
 SET ROLE regress_vp_alice;
 CREATE TRIGGER hers AFTER UPDATE ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
@@ -86,14 +87,14 @@ RESET ROLE;
 DROP TRIGGER deletes ON t;
 ALTER TABLE t ADD CONSTRAINT del FOREIGN KEY (del) REFERENCES par ON DELETE CASCADE;
 CREATE TRIGGER deletes BEFORE DELETE ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
--- what fires is what fires on one table
+-- The triggers that fire are those that would fire on a plain table.
 INSERT INTO t VALUES (1, 3, 4, 5, 1, 'a'), (2, 3, 4, 5, 1, 'b');
 DELETE FROM par WHERE id = 4;
 UPDATE par SET id = 50 WHERE id = 5;
 UPDATE t SET other = 2, big = 'c' WHERE id = 1;
 SELECT * FROM fired;
 SELECT * FROM t ORDER BY id;
--- a split table that others refer to may have any trigger
+-- A split table to which other tables refer may have any trigger.
 CREATE TABLE child (t int REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE);
 ALTER TABLE t DROP CONSTRAINT nul, DROP CONSTRAINT upd, DROP CONSTRAINT del;
 CREATE TRIGGER deletes BEFORE DELETE OR UPDATE ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();

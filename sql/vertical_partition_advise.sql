@@ -1,5 +1,5 @@
 --
--- What is counted, and what is advised from it.
+-- Test the counts of updated and read columns, and the advice that is based on them.
 --
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 \c
@@ -19,7 +19,7 @@ SET enable_indexonlyscan = off;
 SELECT vertical_partition.reset_column_updates();
 
 --
--- What is counted
+-- The counts
 --
 CREATE VIEW counted AS
 SELECT relid, "column", updates, rows_set, rows_read FROM vertical_partition.column_updates
@@ -27,18 +27,18 @@ WHERE rows_set + rows_read > 0;
 
 CREATE TABLE t (k int PRIMARY KEY, a int, b text, c text, d int, g int GENERATED ALWAYS AS (a + d) STORED);
 INSERT INTO t SELECT i, i, 'b' || i, 'c' || i, i FROM generate_series(1, 100) i;
--- nothing yet: an insert updates and reads nothing
+-- There are no counts yet, because an insert updates and reads nothing.
 SELECT * FROM counted ORDER BY relid, "column";
 UPDATE t SET b = 'x' WHERE k <= 10;
 SELECT * FROM counted ORDER BY relid, "column";
--- a generated column follows its own
+-- A generated column is updated with the columns in its expression.
 UPDATE t SET a = a + 1 WHERE k <= 3 RETURNING length(c) AS length;
 SELECT * FROM counted ORDER BY relid, "column";
 SELECT vertical_partition.reset_column_updates();
--- two at once, one of them in a CTE
+-- Run two updates in one statement, one of them in a CTE.
 WITH u AS (UPDATE t SET c = 'y' WHERE k <= 7 RETURNING k)
 UPDATE t SET d = 0 FROM u WHERE t.k = u.k + 50;
--- with a conflict, and without one
+-- Run INSERT ON CONFLICT, with and without conflicts.
 INSERT INTO t SELECT i, 0, 'new' FROM generate_series(96, 105) i ON CONFLICT (k) DO UPDATE SET b = excluded.b, c = 'conflict';
 INSERT INTO t SELECT i FROM generate_series(100, 110) i ON CONFLICT DO NOTHING;
 SELECT "column", updates, rows_set FROM counted WHERE rows_set > 0 AND "column" <> 'g' ORDER BY "column";
@@ -49,20 +49,22 @@ WHEN MATCHED AND k < 106 THEN DELETE
 WHEN NOT MATCHED THEN INSERT (k) VALUES (i);
 SELECT "column", updates, rows_set FROM counted WHERE rows_set > 0 AND "column" <> 'g' ORDER BY "column";
 SELECT vertical_partition.reset_column_updates();
--- through a view, whose other columns are not read
+-- Use a view.  Its other columns are not read.
 CREATE VIEW v AS SELECT k, a, b, c, d FROM t;
 UPDATE v SET d = 1 WHERE k = 1;
 SELECT a FROM v WHERE k BETWEEN 1 AND 5;
 SELECT * FROM counted ORDER BY "column";
 SELECT vertical_partition.reset_column_updates();
--- rows that a condition has thrown away were read for it; a whole row is all columns
+-- A column of a condition also counts as read for rows that the condition excludes.  A whole row
+-- counts as all columns.
 SET enable_indexscan = off;
 SELECT count(*) FROM t WHERE a = 5 AND k <= 100;
 SET enable_indexscan = on;
 SELECT t FROM t WHERE k = 42;
 SELECT * FROM counted ORDER BY "column";
 SELECT vertical_partition.reset_column_updates();
--- not counted: what is only explained, switched off, temporary, or of the system
+-- These are not counted: EXPLAIN, statements while tracking is off, temporary tables and system
+-- catalogs.
 EXPLAIN (COSTS off) UPDATE t SET b = 'explained' WHERE k = 1;
 SET vertical_partition.track_updates = off;
 UPDATE t SET b = 'off' WHERE k = 1;
@@ -75,10 +77,11 @@ INSERT INTO temporary VALUES (1, 1);
 UPDATE temporary SET v = 2;
 DO $$ BEGIN PERFORM count(*) FROM pg_class WHERE relname = 't'; END $$;
 SELECT * FROM counted;
--- nor is a statement that fails
+-- A statement that fails is not counted.
 UPDATE t SET a = 1 / (k - 50);
 SELECT * FROM counted;
--- a prepared statement, by function and cursor; a rolled back one was work, too
+-- Prepared statements and statements in functions are counted, also if they are rolled back,
+-- because they were work.
 BEGIN;
 PREPARE p (int) AS UPDATE t SET d = 2 WHERE k = $1;
 EXECUTE p (1);
@@ -89,7 +92,7 @@ ROLLBACK;
 SELECT * FROM counted WHERE rows_set > 0;
 SELECT vertical_partition.reset_column_updates();
 
--- partitions are counted by themselves, whatever the order of their columns
+-- Each partition has its own counts, whatever the order of its columns is.
 CREATE TABLE part (k int, a text, b int) PARTITION BY RANGE (k);
 CREATE TABLE part1 PARTITION OF part FOR VALUES FROM (0) TO (10);
 CREATE TABLE part2 (b int, extra text, k int NOT NULL, a text);
@@ -102,7 +105,7 @@ SELECT relid, "column", updates, rows_set FROM counted WHERE rows_set > 0 ORDER 
 SELECT vertical_partition.reset_column_updates();
 
 --
--- Who may see it
+-- Who may see the counts and the advice
 --
 CREATE TABLE simple (k int PRIMARY KEY, v text);
 GRANT SELECT (k) ON t, simple TO regress_vp_advise_other;
@@ -120,7 +123,7 @@ RESET ROLE;
 DROP TABLE part;
 
 --
--- A small New-Order and Payment
+-- Small versions of the transactions New-Order and Payment of TPC-C
 --
 SET ROLE regress_vp_advise_owner;
 CREATE TABLE stock (
@@ -168,10 +171,10 @@ SELECT relation, hot_columns, cold_columns, method, updates, reason, call FROM a
 SELECT relation, row_bytes, hot_bytes, cold_bytes, round(written_now::numeric, 1) AS now, round(written_split::numeric, 1) AS split,
   round(hot_share::numeric, 2) AS hot_share, written_split < 0.55 * written_now AS worth_it
 FROM advice ORDER BY relation::text;
--- small tables, and those that nobody updates, are left out
+-- Small tables, and tables without updates, are left out.
 SELECT count(*) FROM vertical_partition.advise();
 SELECT count(*) FROM vertical_partition.advise(min_bytes => 0, min_updates => 1000000);
--- rows are as large as it says
+-- The rows have the size that the advice gives.
 CREATE FUNCTION actual(rel regclass) RETURNS numeric LANGUAGE plpgsql AS
 $$DECLARE bytes numeric; BEGIN EXECUTE format('SELECT avg((pg_column_size(x.*) + 7) / 8 * 8 + 4) FROM %s x', rel) INTO bytes; RETURN bytes; END$$;
 SELECT relation, round(actual(relation) / row_bytes::numeric, 2) AS actual FROM advice ORDER BY relation::text;
@@ -183,7 +186,7 @@ FROM advice a JOIN pg_class v ON 'vpa.' || v.relname = split_part(a.call, '''', 
 ORDER BY v.relname;
 
 --
--- Split views: their writes are counted for the parts, and the advice is about the split
+-- Writes to split views are counted for the parts, and the advice is about the present split
 --
 RESET enable_seqscan;
 RESET enable_bitmapscan;
@@ -191,9 +194,9 @@ RESET enable_indexonlyscan;
 SELECT relation, method, reason, call FROM vertical_partition.advise('stock');
 SET vertical_partition.track_updates = on;
 SELECT vertical_partition.reset_column_updates();
--- by the hot part alone
+-- This UPDATE writes only the hot part.
 UPDATE stock SET s_quantity = s_quantity - 1, s_ytd = s_ytd + 1, s_order_cnt = s_order_cnt + 1, s_remote_cnt = 0 WHERE s_w_id = 1 AND s_i_id <= 150;
--- by write_row()
+-- The trigger function write_row() runs these statements.
 UPDATE stock SET s_quantity = s_quantity - 1 WHERE s_w_id = 1 AND s_i_id <= 20 RETURNING s_i_id / 20 AS number, left(s_data, 1) AS data;
 UPDATE customer SET c_data = 'cold', c_balance = 0 WHERE c_w_id = 1 AND c_id <= 10;
 UPDATE customer SET c_data = 'cold' WHERE c_w_id = 1 AND c_id <= 5;
@@ -202,7 +205,7 @@ SELECT relid, "column", updates, rows_set FROM counted WHERE rows_set > 0 ORDER 
 ANALYZE stock_hot, stock_cold;
 SET vertical_partition.track_updates = off;
 SELECT relation, hot_columns, cold_columns, method, updates, row_bytes, hot_bytes, cold_bytes, reason, call FROM vertical_partition.advise('stock') \gx
--- other users are not told of the parts, and hear nothing of the view without a privilege
+-- Other users do not see the parts, and without a privilege they do not see the view.
 SET ROLE regress_vp_advise_other;
 SELECT relation FROM vertical_partition.advise(min_bytes => 0, min_updates => 0);
 SELECT relation, reason FROM vertical_partition.advise('stock');
@@ -212,7 +215,7 @@ SET ROLE regress_vp_advise_other;
 SELECT DISTINCT relid FROM vertical_partition.column_updates ORDER BY 1;
 SELECT relation, reason FROM vertical_partition.advise('stock');
 RESET ROLE;
--- a few rows may move, but not many
+-- With row_pointer, a few cold rows may move, but not many.
 SET vertical_partition.track_updates = on;
 UPDATE stock SET s_data = s_data || 'x' WHERE s_w_id = 1 AND s_i_id <= 5;
 SELECT method, reason FROM vertical_partition.advise('stock');
@@ -220,7 +223,7 @@ UPDATE stock SET s_data = s_data || 'x' WHERE s_w_id = 1 AND s_i_id <= 20;
 SET vertical_partition.track_updates = off;
 SELECT method, reason, call FROM vertical_partition.advise('stock') \gx
 SELECT call FROM vertical_partition.advise('stock') \gexec
--- nor is any split if all is updated
+-- If all columns are updated, the advice is not to split the table.
 SET vertical_partition.track_updates = on;
 DO $$ BEGIN FOR i IN 1 .. 20 LOOP UPDATE stock SET s_data = i, s_quantity = i, s_dist_01 = i, s_dist_02 = i, s_dist_03 = i, s_dist_04 = i,
   s_dist_05 = i, s_dist_06 = i, s_dist_07 = i, s_dist_08 = i, s_dist_09 = i, s_dist_10 = i WHERE s_w_id = 1; END LOOP; END $$;
@@ -230,7 +233,7 @@ SELECT call FROM vertical_partition.advise('stock') \gexec
 SELECT relkind, (SELECT count(*) FROM stock) AS rows FROM pg_class WHERE oid = 'stock'::regclass;
 
 --
--- Guesses, and what cannot be cold
+-- Advice without counts, and columns that cannot be cold
 --
 CREATE TABLE plain (
   id int GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, counter int, code text NOT NULL DEFAULT 'none', description text, note text CHECK (note <> 'bad'),
@@ -250,14 +253,14 @@ SELECT relation, cold_columns, reason FROM vertical_partition.advise('plain');
 ANALYZE plain;
 SELECT relation, hot_columns, cold_columns, method, row_bytes, hot_bytes, reason, call FROM vertical_partition.advise('plain') \gx
 SELECT call FROM vertical_partition.advise('plain') \gexec
--- names that need quotes, and a wide key
+-- Test names that need quotes, and a wide key.
 CREATE TABLE "odd ""name's\" ("key;" char(40), "k 2" text, "n" int, "cold' col" text, "x\y" text, PRIMARY KEY ("k 2", "key;"));
 INSERT INTO "odd ""name's\" SELECT i, i, 1, repeat('c', 500), repeat('y', 200) FROM generate_series(1, 100) i;
 ANALYZE "odd ""name's\";
 SELECT call FROM vertical_partition.advise('"odd ""name''s\"');
 SELECT call FROM vertical_partition.advise('"odd ""name''s\"') \gexec
 SELECT hot, cold, method, key_columns, cold_columns FROM vertical_partition_internal.layout('"odd ""name''s\"'::regclass);
--- row_pointer is not for what is published
+-- row_pointer is not proposed for a published table.
 SET vertical_partition.track_updates = on;
 CREATE TABLE published (k int PRIMARY KEY, n int, cold text);
 INSERT INTO published SELECT i, i, repeat('c', 300) FROM generate_series(1, 100) i;
@@ -269,17 +272,17 @@ CREATE PUBLICATION regress_vp_advise FOR TABLE published;
 SET client_min_messages = warning;
 SELECT method FROM vertical_partition.advise('published');
 DROP PUBLICATION regress_vp_advise;
--- nor for what has cold columns updated
+-- It is also not proposed if cold columns are updated.
 UPDATE published SET cold = cold || 'x' WHERE k = 1;
 SELECT method FROM vertical_partition.advise('published');
--- all of it is updated
+-- Update all columns.
 UPDATE published SET cold = cold || 'x', n = 0;
 UPDATE published SET cold = cold || 'x', n = 0;
 SELECT method, reason FROM vertical_partition.advise('published');
 SET vertical_partition.track_updates = off;
 
 --
--- What cannot be split
+-- Relations that cannot be split
 --
 CREATE TABLE no_key (a int, b text);
 CREATE TABLE deferrable_key (a int PRIMARY KEY DEFERRABLE, b text);
@@ -302,7 +305,7 @@ SELECT x AS relation, a.reason, a.call
 FROM unnest('{no_key, deferrable_key, always, clash, parted, parent, child, secure, mv, key_only, one_column, no_statistics, temporary, v, t, customer_hot, customer_cold, pg_catalog.pg_class}'::regclass[])
   WITH ORDINALITY x (x, ord) CROSS JOIN LATERAL vertical_partition.advise(x) a ORDER BY ord;
 SELECT relation FROM vertical_partition.advise(0);
--- arguments that no table has
+-- Test arguments that are not possible for any table.
 SELECT vertical_partition_internal.best_split('no_key'::regclass, '{1}', '{4}', '{3}', '{4}', '{0}', '{f}', '{t}', true, '{}');
 SELECT vertical_partition_internal.best_split('no_key'::regclass, '{0}', '{4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
 SELECT vertical_partition_internal.best_split('no_key'::regclass, '{1}', '{-1}', '{4}', '{NaN}', '{0}', '{f}', '{t}', true, '{}');

@@ -15,13 +15,13 @@ CREATE ROLE regress_vp_bob;
 CREATE SCHEMA s;
 GRANT ALL ON SCHEMA s TO regress_vp_alice, regress_vp_bob;
 SET search_path = s;
--- the superuser may have any name
+-- Show "superuser" for the superuser, who may have any name.
 CREATE FUNCTION owners(name text) RETURNS TABLE (relation text, owner name) LANGUAGE sql AS $$
   SELECT relname::text, CASE pg_get_userbyid(relowner) WHEN session_user THEN 'superuser' ELSE pg_get_userbyid(relowner) END FROM pg_class
   WHERE relnamespace = 's'::regnamespace AND relname ~ ('^' || name) AND relkind IN ('r', 'v', 'S') ORDER BY relname
 $$;
 
--- the parts go with the view
+-- If the view gets another owner, its parts get the same owner.
 CREATE TABLE t (id serial PRIMARY KEY, a int, b text);
 INSERT INTO t (a, b) SELECT i, 'b' || i FROM generate_series(1, 3) i;
 SELECT vertical_partition.split('t', '{b}', 'surrogate_key');
@@ -53,27 +53,27 @@ ALTER TABLE IF EXISTS t OWNER TO CURRENT_USER;
 ALTER TABLE IF EXISTS nothing OWNER TO CURRENT_USER;
 SELECT * FROM owners('t');
 
--- a part does not go alone, but comes back
+-- A part cannot get another owner than the view, but it can get the owner of the view.
 ALTER TABLE t_hot OWNER TO regress_vp_bob;
 ALTER TABLE t_cold OWNER TO regress_vp_bob;
 ALTER TABLE t_cold OWNER TO CURRENT_USER;
 ALTER VIEW t OWNER TO regress_vp_bob;
 
--- somebody's view of others' tables takes nothing along
+-- If another view reads the parts, a change of its owner does not change the owner of the parts.
 CREATE VIEW t2 AS SELECT h.id, h.a, c.b FROM t_hot h LEFT JOIN t_cold c ON c.cold_id = h.cold_id
   WHERE vertical_partition.linked('surrogate_key', h.tableoid, c.cold_id);
 ALTER VIEW t2 OWNER TO regress_vp_alice;
 SELECT * FROM owners('t');
 DROP VIEW t2;
 ALTER VIEW t OWNER TO CURRENT_USER;
--- nor another one of the owner's
+-- The same is true for another view of the same owner.
 CREATE VIEW t2 AS SELECT h.id, h.a, c.b FROM t_hot h LEFT JOIN t_cold c ON c.cold_id = h.cold_id
   WHERE vertical_partition.linked('surrogate_key', h.tableoid, c.cold_id);
 ALTER VIEW t2 OWNER TO regress_vp_alice;
 SELECT * FROM owners('t');
 DROP VIEW t2;
 
--- foreign keys of the hot part that delete its rows
+-- Test foreign keys of the hot part that delete its rows.
 CREATE TABLE p (id int PRIMARY KEY);
 INSERT INTO p SELECT generate_series(1, 9);
 SELECT vertical_partition.split(vertical_partition.merge('t'), '{b}', 'shared_key');
@@ -98,7 +98,7 @@ SELECT * FROM t ORDER BY id;
 SELECT count(*) FROM t_cold;
 ALTER TABLE t_hot DROP q;
 
--- others are refused
+-- Other foreign keys are refused.
 ALTER TABLE t_hot ADD CONSTRAINT fk FOREIGN KEY (id) REFERENCES p ON UPDATE CASCADE NOT VALID;
 ALTER TABLE t_hot ADD CONSTRAINT fk FOREIGN KEY (id) REFERENCES p ON DELETE SET DEFAULT NOT VALID;
 ALTER TABLE t_hot ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES p ON UPDATE CASCADE ON DELETE SET NULL NOT VALID;
@@ -112,7 +112,7 @@ ALTER TABLE t_cold ADD x int REFERENCES p ON DELETE RESTRICT;
 \d t_hot
 \d t_cold
 
--- COPY leaves generated columns out, as that of a table does
+-- COPY leaves generated columns out, as it does for a table.
 CREATE TABLE g (id int PRIMARY KEY, a int, twice int GENERATED ALWAYS AS (a * 2) STORED, b text, shout text GENERATED ALWAYS AS (upper(b)) STORED);
 COPY g FROM stdin;
 1	1	b1
@@ -139,7 +139,7 @@ COPY g (id, twice) FROM '/dev/null';
 COPY g (shout) TO stdout;
 COPY g (nothing) TO stdout;
 
--- where the trigger does not fire, nothing is written to the view, and says so
+-- If the trigger does not fire, writes to the view raise an error.
 SET session_replication_role = replica;
 INSERT INTO g (id) VALUES (9);
 COPY g (id) FROM '/dev/null';

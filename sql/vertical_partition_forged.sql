@@ -1,6 +1,5 @@
 --
--- Views that look like those of split tables, and statements in which a part is
--- there more than once
+-- Test views that look like split tables, and statements in which a part occurs more than once.
 --
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 \c
@@ -12,7 +11,8 @@ CREATE SCHEMA vp_forged;
 GRANT ALL ON SCHEMA vp_forged TO regress_vp_forger;
 SET search_path = vp_forged;
 
--- parts that the statement itself names, before the planner comes to the view
+-- The statement itself names the parts, so they come before the view in the planner's list of
+-- tables.
 CREATE TABLE named (k text PRIMARY KEY, a text, c text);
 INSERT INTO named VALUES ('k1', 'a1', 'c1'), ('k2', 'a2', 'c2');
 SELECT vertical_partition.split('named', '{c}');
@@ -21,7 +21,7 @@ WHERE k = 'k1' AND EXISTS (
     SELECT FROM named_hot h, named_cold c WHERE h.k = 'k2' AND c.c = 'c2' AND h.a > n.a);
 SELECT * FROM named ORDER BY k;
 
--- a definition that does more with the cold part than to look up its row
+-- The definition of the view does more with the cold part than look up its row.
 DO $$ BEGIN
     EXECUTE 'CREATE VIEW first AS ' || rtrim(pg_get_viewdef('named'), ';') || ' ORDER BY c LIMIT 1';
     EXECUTE 'CREATE VIEW each AS ' || regexp_replace(rtrim(pg_get_viewdef('named'), ';'), 'SELECT', 'SELECT DISTINCT ON (c.c IS NULL)') || ' ORDER BY c.c IS NULL, c.c';
@@ -36,7 +36,7 @@ SELECT k, c FROM sampled ORDER BY k;
 UPDATE first SET a = 'lost';
 SELECT count(*) FROM vertical_partition.parts WHERE view::text <> 'named';
 
--- a security barrier over the view, which PostgreSQL would lose
+-- Test a security barrier view over the split view.  PostgreSQL would lose its barrier.
 CREATE VIEW barrier WITH (security_barrier) AS SELECT k, a, c FROM named WHERE a < 'a2';
 SELECT * FROM barrier;
 UPDATE barrier SET c = 'seen' WHERE k = 'k2';
@@ -44,7 +44,7 @@ UPDATE barrier SET a = 'seen' WHERE k = 'k2';
 DELETE FROM barrier WHERE k = 'k2';
 SELECT * FROM named ORDER BY k;
 
--- the triggers would not fire
+-- With this setting, the triggers would not fire.
 SET session_replication_role = replica;
 INSERT INTO named VALUES ('k3', 'a3', 'c3');
 UPDATE named SET c = 'lost';
@@ -55,7 +55,7 @@ k3	a3	c3
 RESET session_replication_role;
 SELECT count(*) FROM named;
 
--- links of different types
+-- The two columns of the link have different types.
 SET ROLE regress_vp_forger;
 CREATE TABLE name_hot (k name PRIMARY KEY, a int);
 CREATE TABLE name_cold (k text PRIMARY KEY, c int);
@@ -75,7 +75,7 @@ CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON
 FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row();
 INSERT INTO id_view VALUES (1, 1, 2);
 
--- a system column
+-- The link uses a system column.
 CREATE VIEW system_view AS SELECT h.k, h.a, c.c FROM name_hot h LEFT JOIN id_cold c ON h.tableoid = c.tableoid
 WHERE vertical_partition.linked('shared_key', h.tableoid, c.c);
 CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON system_view
@@ -83,7 +83,8 @@ FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row();
 INSERT INTO system_view VALUES ('name', 1, 2);
 RESET ROLE;
 
--- somebody else's table, with a privilege but without its statement triggers
+-- One part is a table of another owner, on which the role has privileges.  Its statement triggers
+-- would not fire.
 CREATE TABLE others (k int PRIMARY KEY, a int);
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
 CREATE TRIGGER refuse BEFORE INSERT ON others FOR EACH STATEMENT EXECUTE FUNCTION refuse();

@@ -1,5 +1,6 @@
 --
--- Who may do what with a split table: the same with and without the rewrite
+-- Test who may do what with a split table.  The result must be the same with and without the
+-- rewriting of statements.
 --
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 \c
@@ -19,7 +20,7 @@ SELECT vertical_partition.split('t', '{c1}', 'row_pointer');
 RESET ROLE;
 LOAD 'vertical_partition';
 
--- What becomes of a statement.  Nothing stays changed.
+-- Return the result of a statement, and undo its changes.
 CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE statement;
@@ -65,11 +66,11 @@ END $$;
 \pset format unaligned
 \pset tuples_only on
 
--- the owner
+-- Test the owner.
 SELECT * FROM attempts('regress_vp_owner');
--- nothing granted
+-- Test a role without any privilege.
 SELECT * FROM attempts('regress_vp_user');
--- columns
+-- Test privileges on columns.
 GRANT UPDATE (h1) ON t TO regress_vp_user;
 SELECT * FROM attempts('regress_vp_user');
 GRANT SELECT (id) ON t TO regress_vp_user;
@@ -80,17 +81,17 @@ COPY t (id) TO stdout;
 RESET ROLE;
 REVOKE UPDATE (h1) ON t FROM regress_vp_user;
 SELECT * FROM attempts('regress_vp_user');
--- the table
+-- Test privileges on the table.
 GRANT SELECT, UPDATE, DELETE ON t TO regress_vp_user;
 SELECT * FROM attempts('regress_vp_user');
--- a saved plan without the cold part knows of changes to it
+-- A saved plan that does not read the cold part is invalidated by changes of the cold part.
 SELECT relacl IS NULL FROM pg_class WHERE oid = 't_cold'::regclass;
 SET plan_cache_mode = force_generic_plan;
 PREPARE hot AS SELECT h1 FROM t WHERE id = 1;
 SET ROLE regress_vp_user;
 EXECUTE hot;
 RESET ROLE;
--- as in a session without the library
+-- Change the owner of a part, as is possible in a session without the library.
 UPDATE pg_class SET relowner = 'regress_vp_other'::regrole WHERE oid = 't_cold'::regclass;
 SET ROLE regress_vp_user;
 EXECUTE hot;
@@ -113,14 +114,14 @@ EXECUTE hot;
 RESET ROLE;
 DEALLOCATE hot;
 RESET plan_cache_mode;
--- what the parts do not grant to the owner, the view does not grant to anybody
+-- If the owner lacks a privilege on the parts, nobody has this privilege through the view.
 REVOKE UPDATE ON t_hot FROM regress_vp_owner;
 SELECT * FROM attempts('regress_vp_user') WHERE statement ~ '^UPDATE|FOR';
 REVOKE SELECT ON t_cold FROM regress_vp_owner;
 SELECT * FROM attempts('regress_vp_user') WHERE statement ~ '^SELECT';
 GRANT ALL ON t_hot, t_cold TO regress_vp_owner;
 
--- through a view of somebody else
+-- Use a view of another owner.
 CREATE VIEW w AS SELECT id, h1, c1 FROM t;
 ALTER VIEW w OWNER TO regress_vp_other;
 GRANT SELECT (id), UPDATE (h1) ON w TO regress_vp_user;
@@ -133,7 +134,7 @@ GRANT SELECT ON w TO regress_vp_user;
 SELECT * FROM attempts('regress_vp_user') WHERE n < 12;
 UPDATE statements SET statement = regexp_replace(statement, '\mw\M', 't') WHERE n <> 14 AND n <> 15;
 
--- of the user's own rights
+-- With security_invoker, the user's own privileges on the parts count.
 GRANT SELECT, UPDATE ON t TO regress_vp_user;
 ALTER VIEW t SET (security_invoker);
 SELECT * FROM attempts('regress_vp_user') WHERE n < 12;
@@ -144,7 +145,7 @@ SELECT * FROM attempts('regress_vp_user') WHERE n < 13;
 ALTER VIEW t RESET (security_invoker);
 REVOKE ALL ON t_hot, t_cold FROM regress_vp_user;
 
--- row security of the hot part, where the owner is subject to it
+-- Test row-level security of the hot part, which also applies to the owner.
 ALTER TABLE t_hot ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY mine ON t_hot USING (id = 1);
 CREATE FUNCTION target(statement text) RETURNS text LANGUAGE plpgsql AS $$
@@ -161,7 +162,7 @@ UPDATE t SET h1 = 1;
 RESET ROLE;
 ALTER TABLE t_hot DISABLE ROW LEVEL SECURITY;
 
--- TRUNCATE asks for that privilege on the view, of what it cascades to, too
+-- TRUNCATE needs the TRUNCATE privilege on the view, also on a view to which it cascades.
 CREATE TABLE referencing (id int REFERENCES t_hot);
 ALTER TABLE referencing OWNER TO regress_vp_owner;
 INSERT INTO referencing VALUES (1);
@@ -181,7 +182,7 @@ CREATE TABLE unrelated (i int);
 SET ROLE regress_vp_user;
 TRUNCATE t, referencing, unrelated;
 SELECT count(*) FROM t;
--- not by a view of one's own
+-- A role cannot use a view of its own for this.
 RESET ROLE;
 SET ROLE regress_vp_other;
 CREATE VIEW own AS SELECT h.id, h.h1, c.c1 FROM t_hot h LEFT JOIN t_cold c ON c.ctid = h.cold_tid AND h.id = c.id
@@ -199,7 +200,7 @@ TRUNCATE own;
 ALTER VIEW own SET (security_invoker);
 TRUNCATE own;
 RESET ROLE;
--- which is not the one that CASCADE comes to, either, be it found first or last
+-- CASCADE does not use that view, whether it is found first or last.
 DO $$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW t AS ' || pg_get_viewdef('t'); END $$;
 CREATE TABLE master (h1 int PRIMARY KEY);
 GRANT TRUNCATE ON master TO regress_vp_user;
@@ -212,7 +213,7 @@ ROLLBACK;
 SET client_min_messages = warning;
 TRUNCATE t, referencing;
 SELECT count(*) FROM t;
--- the pointers are known to be good again, which only the owner could have said
+-- The pointers are marked as valid again, which only the owner could do directly.
 RESET ROLE;
 SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition_internal.row_pointers WHERE cold = 't_cold'::regclass;
 SET ROLE regress_vp_user;

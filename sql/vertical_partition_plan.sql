@@ -1,6 +1,6 @@
 --
--- What is planned for statements on split tables, and that they do what they
--- do to a plain one
+-- Test the plans of statements on split tables, and that the statements have the same results as on
+-- a plain table.
 --
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 \c
@@ -28,8 +28,8 @@ CREATE VIEW shared_key_view AS SELECT * FROM shared_key WHERE h1 > 50;
 CREATE VIEW surrogate_key_view AS SELECT * FROM surrogate_key WHERE h1 > 50;
 CREATE VIEW row_pointer_view AS SELECT * FROM row_pointer WHERE h1 > 50;
 
--- What the plan of a statement has of a split table: what is written and the
--- parts that are read, and whether the link is checked
+-- Return what the plan of a statement does with a split table: the parts that it writes and reads,
+-- and whether it checks the link.
 CREATE FUNCTION shape(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE plan jsonb;
 BEGIN
@@ -46,8 +46,8 @@ BEGIN
 		CASE WHEN plan::text ~ 'linked\(' THEN 'check' END);
 END $$;
 
--- Does a statement, with @ for the table, have the same result on a split table?
--- What it changes is compared, too, and undone.
+-- Test whether a statement, with @ for the name of the table, has the same result on a split table
+-- as on a plain one.  Also compare its changes, and undo them.
 CREATE FUNCTION result(statement text, name text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE rows text; contents text;
 BEGIN
@@ -70,7 +70,8 @@ BEGIN
 	same := coalesce(same, CASE WHEN expected ~ '^[0-9A-Z]{5} ' THEN expected WHEN expected ~ '^none' THEN 'no rows' ELSE 'yes' END);
 END $$;
 
--- in a new session without the library, the first statement loads it, and the second one is rewritten
+-- In a new session without the library, the first statement loads the library, and the second
+-- statement is rewritten.
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET session_preload_libraries', current_database()); END $$;
 \c
 SET search_path = vp_plan;
@@ -84,7 +85,7 @@ SET client_min_messages = warning;
 SELECT shape('SELECT h1 FROM row_pointer WHERE id = 1');
 SELECT shape('SELECT h1 FROM row_pointer WHERE id = 1');
 
--- a plan made while the library was being loaded is not kept for long
+-- A plan that was made while the library was being loaded is soon replaced.
 \c
 SET search_path = vp_plan;
 SET client_min_messages = warning;
@@ -98,7 +99,7 @@ DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''
 
 CREATE TABLE queries (n serial, statement text);
 INSERT INTO queries (statement) VALUES
--- reading
+-- Statements that read
 ('SELECT h1 FROM @ WHERE id = 3'),
 ('SELECT c1 FROM @ WHERE id = 3'),
 ('SELECT count(*) FROM @'),
@@ -116,7 +117,7 @@ INSERT INTO queries (statement) VALUES
 ('SELECT DISTINCT ON (h1 / 100) h1 FROM @ ORDER BY h1 / 100, c2, id'),
 ('SELECT id, row_number() OVER (ORDER BY h1) FROM @'),
 ('SELECT id, row_number() OVER (PARTITION BY c2 ORDER BY h1) FROM @'),
--- outer joins
+-- Outer joins
 ('SELECT x.v, t.h1 FROM x LEFT JOIN @ t USING (id)'),
 ('SELECT x.v, t.c1 FROM x LEFT JOIN @ t USING (id)'),
 ('SELECT x.v, t.c1 FROM x LEFT JOIN @ t ON t.id = x.id AND t.c2 > 2'),
@@ -130,7 +131,7 @@ INSERT INTO queries (statement) VALUES
 ('SELECT x.v, t.one, t.c2 FROM x LEFT JOIN (SELECT coalesce(c3, 1) AS one, * FROM @) t ON t.id = x.id'),
 ('SELECT x.v, y.v, t.c1 FROM x LEFT JOIN (x y LEFT JOIN @ t ON t.c2 = y.c2) ON y.id = x.v'),
 ('SELECT x.v, y.v FROM x LEFT JOIN @ t ON t.id = x.id LEFT JOIN x y ON y.c2 = t.c2'),
--- other joins
+-- Other joins
 ('SELECT a.h1, b.c1 FROM @ a JOIN @ b ON a.id = b.c2'),
 ('SELECT a.h1, b.h1 FROM @ a JOIN @ b ON a.id = b.h1'),
 ('SELECT a.h1, b.h2 FROM @ a JOIN @ b USING (id)'),
@@ -141,7 +142,7 @@ INSERT INTO queries (statement) VALUES
 ('SELECT j FROM (x JOIN @ t USING (id)) j'),
 ('SELECT j.h1 FROM (x JOIN @ t USING (id)) j WHERE NOT (j IS NULL)'),
 ('SELECT h1 FROM (x FULL JOIN @ t USING (id, c2)) WHERE c2 > 3'),
--- subqueries
+-- Subqueries
 ('SELECT * FROM x WHERE EXISTS (SELECT * FROM @ t WHERE t.id = x.id)'),
 ('SELECT * FROM x WHERE EXISTS (SELECT * FROM @ t WHERE t.c2 = x.id)'),
 ('SELECT * FROM x WHERE NOT EXISTS (SELECT * FROM @ t WHERE t.id = x.id)'),
@@ -161,7 +162,7 @@ INSERT INTO queries (statement) VALUES
 ('SELECT t.id, l FROM @ t, LATERAL generate_series(1, t.c2) l'),
 ('SELECT t.id, l FROM @ t, LATERAL generate_series(1, t.id % 3) l'),
 ('SELECT t.id FROM @ t LEFT JOIN LATERAL (SELECT t.c2 AS y, x.* FROM x WHERE x.id = t.id) l ON l.y > 2'),
--- more than one query
+-- Set operations and other statements with more than one query
 ('SELECT h1 FROM @ UNION ALL SELECT v FROM x'),
 ('SELECT c2 FROM @ UNION ALL SELECT v FROM x'),
 ('SELECT v FROM x UNION SELECT h1 FROM @'),
@@ -178,7 +179,7 @@ INSERT INTO queries (statement) VALUES
 ('SELECT s.h1 FROM (SELECT *, random() FROM @ OFFSET 0) s'),
 ('SELECT s.h1 FROM (SELECT *, c2 + 1 FROM @ OFFSET 0) s'),
 ('SELECT s.h1 FROM (SELECT DISTINCT * FROM @) s'),
--- updates that the hot part is enough for
+-- Updates that need only the hot part
 ('UPDATE @ SET h1 = 0 WHERE id = 3 RETURNING id, h1, h2'),
 ('UPDATE @ SET h1 = h1 + 1, h2 = h2 || id RETURNING h1'),
 ('UPDATE @ SET h1 = DEFAULT WHERE id = 3 RETURNING h1'),
@@ -192,9 +193,9 @@ INSERT INTO queries (statement) VALUES
 ('UPDATE @ SET h1 = 1 WHERE id IN (SELECT id FROM x ORDER BY id LIMIT 3) RETURNING id, (SELECT v FROM x WHERE x.id = @.id)'),
 ('UPDATE x SET v = t.h1 FROM @ t WHERE t.id = x.id RETURNING x.id, x.v, t.h1'),
 ('DELETE FROM x USING @ t WHERE t.h1 = x.id RETURNING x.id, t.h1'),
--- with other tables' cold columns
+-- Updates that read cold columns of other tables
 ('UPDATE @ t SET h1 = u.c2 FROM @ u WHERE u.id = t.id + 1 RETURNING t.id, t.h1'),
--- updates that it is not enough for
+-- Updates that need both parts
 ('UPDATE @ SET c1 = ''new'' WHERE id = 3 RETURNING id, c1'),
 ('UPDATE @ SET h1 = c2 WHERE id = 3 RETURNING id, h1'),
 ('UPDATE @ SET h1 = 1 WHERE c2 = 3 RETURNING id, h1'),
@@ -204,7 +205,7 @@ INSERT INTO queries (statement) VALUES
 ('UPDATE @ SET h1 = (SELECT max(v) FROM x WHERE x.id = @.c2) WHERE id = 3 RETURNING h1'),
 ('UPDATE @ SET id = 1000, h1 = 1 WHERE id = 3 RETURNING id'),
 ('DELETE FROM @ WHERE id = 3 RETURNING id'),
--- what is inserted is not, in any case
+-- Inserts, which always need both parts
 ('INSERT INTO @ (id, h1) SELECT 1000, h1 FROM @ WHERE id = 3 RETURNING id'),
 ('INSERT INTO @ (id, c1) VALUES (1001, ''c'') RETURNING id, h1, c1'),
 ('INSERT INTO @ (id, c1) VALUES (1, ''c'') ON CONFLICT DO NOTHING RETURNING id'),
@@ -218,12 +219,12 @@ INSERT INTO queries (statement) VALUES
 \pset tuples_only on
 SELECT n, t.*, statement FROM queries, try(statement) t ORDER BY n;
 
--- without the rewrite
+-- Run the statements without the rewriting.
 SET vertical_partition.enable_rewrite = off;
 SELECT n, t.*, statement FROM queries, try(statement) t WHERE statement !~ 'ON CONFLICT' ORDER BY n;
 RESET vertical_partition.enable_rewrite;
 
--- in parallel
+-- Run statements in parallel.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -243,21 +244,21 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET min_parallel_index_scan_size;
 
--- Conflict targets that there is no index for
+-- There is no index for these conflict targets.
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (c1) DO NOTHING;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (id, c2) DO UPDATE SET h1 = 0;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (lower(c1)) DO NOTHING;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (id) WHERE c2 > 0 DO NOTHING;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (h2) DO NOTHING;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT ON CONSTRAINT shared_key_h1_key DO NOTHING;
--- and some that there is one for
+-- There is an index for these conflict targets.
 CREATE UNIQUE INDEX ON shared_key_hot (lower(h2));
 CREATE UNIQUE INDEX ON shared_key_hot (h1) WHERE h1 > 100;
 INSERT INTO shared_key (id, h2) VALUES (1, 'HOT 3') ON CONFLICT (lower(h2)) DO NOTHING;
 INSERT INTO shared_key (id, h2) VALUES (2001, 'HOT 3') ON CONFLICT (lower(h2)) DO UPDATE SET c1 = 'seen' RETURNING id, c1;
 INSERT INTO shared_key (id, h1) VALUES (2001, 150) ON CONFLICT (h1) DO NOTHING;
 INSERT INTO shared_key (id, h1) VALUES (2001, 150) ON CONFLICT (h1) WHERE h1 > 200 DO UPDATE SET c1 = 'seen' RETURNING id, c1;
--- several in one statement
+-- Use several ON CONFLICT clauses in one statement.
 WITH a AS (INSERT INTO shared_key (id, h1) VALUES (2002, 170) ON CONFLICT (h1) WHERE h1 > 100 DO UPDATE SET c1 = 'first' RETURNING id, c1),
 	b AS (INSERT INTO row_pointer (id) VALUES (18) ON CONFLICT (id) DO UPDATE SET c1 = 'second' RETURNING id, c1),
 	c AS (INSERT INTO plain (id) VALUES (19) ON CONFLICT (id) DO UPDATE SET c1 = 'third' RETURNING id, c1),
@@ -266,8 +267,8 @@ INSERT INTO shared_key (id) SELECT id FROM c ON CONFLICT (id) DO UPDATE SET c1 =
 RETURNING id, c1;
 SELECT id, c1 FROM shared_key WHERE id IN (17, 19, 2002) UNION ALL SELECT id, c1 FROM row_pointer WHERE id = 18 ORDER BY id;
 
--- What FOR UPDATE and the like lock: the hot row, and the cold one if it is read.
--- A row that has been locked has an xmax.
+-- FOR UPDATE and the other locking clauses lock the hot row, and also the cold row if it is read.
+-- A locked row has an xmax.
 CREATE FUNCTION locks(name text, i int, OUT hot bool, OUT cold bool) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT h.xmax <> ''0'' FROM %s_hot h WHERE id = $1', name) INTO hot USING i;
@@ -293,7 +294,7 @@ SELECT h1 FROM row_pointer WHERE id = 104 FOR UPDATE;
 SELECT name, i, l.* FROM generate_series(101, 105) i CROSS JOIN (VALUES ('shared_key'), ('surrogate_key'), ('row_pointer')) n (name), locks(name, i) l ORDER BY i, name;
 COMMIT;
 
--- plans that are kept are those of what is there
+-- Saved plans are replaced if triggers or indexes change.
 SET plan_cache_mode = force_generic_plan;
 PREPARE update_hot (int, int) AS UPDATE row_pointer SET h1 = $2 WHERE id = $1 RETURNING h1;
 PREPARE upsert (int) AS INSERT INTO shared_key (id, h1) VALUES ($1, 190) ON CONFLICT (h1) WHERE h1 > 200 DO UPDATE SET c1 = 'seen' RETURNING id;
@@ -312,7 +313,7 @@ DROP INDEX shared_key_hot_h1_idx;
 EXECUTE upsert (3000);
 DEALLOCATE ALL;
 RESET plan_cache_mode;
--- in functions
+-- Run statements in functions.
 CREATE FUNCTION get_hot(i int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT h1 FROM vp_plan.row_pointer WHERE id = i';
 CREATE FUNCTION set_hot(i int, v int) RETURNS int LANGUAGE sql AS 'UPDATE vp_plan.row_pointer SET h1 = v WHERE id = i RETURNING h1';
 CREATE FUNCTION set_hot_pl(i int, v int) RETURNS int LANGUAGE plpgsql AS $$
@@ -325,7 +326,7 @@ BEGIN
 END $$;
 SELECT set_hot(11, 5), get_hot(11), set_hot_pl(11, 6);
 SELECT get_hot(11), c1 FROM row_pointer WHERE id = 11;
--- cursors
+-- Test cursors.
 BEGIN;
 DECLARE c CURSOR FOR SELECT h1 FROM row_pointer WHERE id < 5 ORDER BY id;
 FETCH 2 FROM c;
@@ -337,14 +338,14 @@ SAVEPOINT s;
 UPDATE row_pointer SET h1 = 0 WHERE CURRENT OF d;
 ROLLBACK;
 
--- a view with a trigger or a check of another kind is left alone
+-- If the view has another trigger or check, statements are not rewritten.
 CREATE FUNCTION do_nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
 CREATE TRIGGER do_nothing INSTEAD OF UPDATE ON shared_key FOR EACH ROW EXECUTE FUNCTION do_nothing();
 SELECT shape('UPDATE shared_key SET h1 = 1');
 ALTER TRIGGER do_nothing ON shared_key RENAME TO zero;
 SELECT shape('UPDATE shared_key SET h1 = 1');
 DROP TRIGGER zero ON shared_key;
--- names do not matter
+-- Names of views and columns do not matter.
 ALTER VIEW shared_key RENAME TO renamed;
 ALTER VIEW renamed RENAME h1 TO h5;
 ALTER TABLE shared_key_hot RENAME h1 TO h4;
@@ -352,7 +353,7 @@ SELECT shape('UPDATE renamed SET h5 = 1');
 ALTER TABLE shared_key_hot RENAME h4 TO h1;
 ALTER VIEW renamed RENAME h5 TO h1;
 ALTER VIEW renamed RENAME TO shared_key;
--- what the server computes is not set
+-- A statement cannot set columns that the server computes.
 CREATE TABLE generated (id int PRIMARY KEY, h1 int, g int GENERATED ALWAYS AS (h1 * 2) STORED, c1 text);
 INSERT INTO generated VALUES (1, 2);
 SELECT vertical_partition.split('generated', '{c1}');
@@ -366,7 +367,7 @@ SELECT shape('UPDATE shared_key SET h1 = 1'), shape('SELECT h1 FROM shared_key')
 ALTER VIEW shared_key RESET (security_barrier);
 SELECT shape('UPDATE shared_key SET h1 = 1');
 
--- A hot row without its cold row is an error wherever that can be seen.
+-- A hot row without its cold row is an error in every statement that can find it.
 ALTER TABLE shared_key_cold DISABLE TRIGGER ALL;
 ALTER TABLE surrogate_key_cold DISABLE TRIGGER ALL;
 ALTER TABLE row_pointer_cold DISABLE TRIGGER ALL;
@@ -391,7 +392,7 @@ SELECT h1 FROM shared_key WHERE id = 6;
 SELECT h1 FROM surrogate_key WHERE id = 6;
 SELECT h1 FROM row_pointer WHERE id = 6;
 RESET vertical_partition.enable_rewrite;
--- where it cannot be seen, because both are to be locked, pointers must be valid
+-- A statement that locks both rows cannot find it, so the pointers must be valid.
 SELECT vertical_partition.forget_row_pointers('row_pointer_cold');
 VACUUM FULL row_pointer_cold;
 SELECT h1 FROM row_pointer WHERE id = 7 FOR UPDATE;

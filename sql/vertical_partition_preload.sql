@@ -1,5 +1,5 @@
 --
--- split() asks for the library to be preloaded by those sessions that will begin
+-- split() requires that new sessions preload the library.
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -16,7 +16,7 @@ CREATE TABLE t (id int PRIMARY KEY, a int, b text);
 ALTER TABLE t OWNER TO regress_vp_alice;
 CREATE TABLE plain (id int PRIMARY KEY, b text);
 
--- nobody has it, whatever this session has
+-- New sessions do not preload the library, whatever this session has loaded.
 SELECT vertical_partition.split('t', '{b}');
 LOAD 'vertical_partition';
 SET session_preload_libraries = 'vertical_partition';
@@ -25,21 +25,21 @@ SET ROLE regress_vp_alice;
 SELECT vertical_partition.split('t', '{b}');
 SELECT vertical_partition.split('t', '{b}', 'row_pointer', NULL);
 RESET ROLE;
--- what is no table is said first
+-- Wrong arguments are reported first.
 SELECT vertical_partition.split('pg_locks', '{b}');
 SELECT vertical_partition.split(NULL, '{b}');
 SELECT vertical_partition.split('t', '{b}', 'magic');
 
--- other libraries are kept; one with a comma is a library as well
+-- The hint keeps other libraries.  A name with a comma is also one library.
 ALTER DATABASE "regress_vertical partition" SET session_preload_libraries = 'plpgsql', '$libdir/vertical''s, partition';
 SELECT vertical_partition.split('t', '{b}');
--- a list in quotes is a library with a long name
+-- A list in quotes is one library with a long name.
 ALTER DATABASE "regress_vertical partition" SET session_preload_libraries = 'plpgsql, vertical_partition';
 SELECT vertical_partition.split('t', '{b}');
 ALTER DATABASE "regress_vertical partition" SET session_preload_libraries = 'plpgsql', 'vertical_partition_other';
 SELECT vertical_partition.split('t', '{b}');
 
--- roles that have something else
+-- Some roles have another setting.
 ALTER DATABASE "regress_vertical partition" SET session_preload_libraries = 'plpgsql', 'vertical_partition';
 ALTER ROLE regress_vp_alice SET session_preload_libraries = 'plpgsql';
 ALTER ROLE "regress vp bob" IN DATABASE "regress_vertical partition" SET session_preload_libraries = '';
@@ -51,7 +51,7 @@ ALTER ROLE "regress vp bob" SET session_preload_libraries = 'plpgsql';
 SELECT vertical_partition.split('t', '{b}');
 SELECT vertical_partition.merge('t');
 
--- all roles
+-- All roles have another setting.
 ALTER DATABASE "regress_vertical partition" RESET session_preload_libraries;
 ALTER ROLE ALL SET session_preload_libraries = 'plpgsql';
 SELECT vertical_partition.split('t', '{b}');
@@ -63,13 +63,13 @@ ALTER ROLE regress_vp_alice RESET session_preload_libraries;
 SELECT vertical_partition.split('t', '{b}');
 ALTER ROLE ALL RESET session_preload_libraries;
 
--- for those who know
+-- With force => true, split() only prints a notice.
 SET client_min_messages = notice;
 SELECT vertical_partition.split('t', '{b}', force => true);
 SET client_min_messages = warning;
 INSERT INTO t SELECT i, i, 'b' || i FROM generate_series(1, 3) i;
 
--- what a session does then that has not got the library yet: right, or an error
+-- In a session that has not loaded the library yet, each statement is right or raises an error.
 \c
 INSERT INTO t VALUES (4, 4, 'b4');
 \c

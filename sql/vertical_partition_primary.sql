@@ -1,5 +1,5 @@
 --
--- The primary key of a split table, of which GROUP BY and ON CONFLICT know
+-- Test the declared primary key of a split table, which GROUP BY and ON CONFLICT use.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
@@ -10,7 +10,7 @@ ALTER DATABASE regress_vertical_partition_primary SET session_preload_libraries 
 \c regress_vertical_partition_primary
 SET client_min_messages = warning;
 CREATE EXTENSION vertical_partition;
--- only where somebody asks for it
+-- The key is declared only if somebody asks for it.
 CREATE TABLE unasked (id int PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split('unasked', '{b}');
 SELECT id, a, b, count(*) FROM unasked GROUP BY id;
@@ -32,7 +32,7 @@ INSERT INTO pair SELECT 'c' || i, i, i, 'x' FROM generate_series(1, 3) i;
 SELECT vertical_partition.split(name::regclass, '{b,c}', name) FROM unnest('{shared_key,surrogate_key,row_pointer}'::text[]) name;
 SELECT vertical_partition.split('pair', '{c}');
 
--- what Django's annotate(Count()) says
+-- Django's annotate(Count()) makes such queries.
 SELECT t.id, t.a, t.b, t.c, count(o.id) AS n FROM shared_key t LEFT JOIN o ON o.t = t.id GROUP BY t.id ORDER BY t.id;
 SELECT t.*, count(o.id) AS n FROM surrogate_key t LEFT JOIN o ON o.t = t.id GROUP BY t.id ORDER BY t.id;
 SELECT t.a, t.c, count(o.id) AS n FROM o LEFT JOIN row_pointer t ON o.t = t.id GROUP BY t.id HAVING t.b IS DISTINCT FROM 'b0' ORDER BY t.b;
@@ -43,12 +43,12 @@ PREPARE p(int) AS SELECT t.*, count(o.id) AS n FROM shared_key t LEFT JOIN o ON 
 SET plan_cache_mode = force_generic_plan;
 EXECUTE p(1);
 EXECUTE p(2);
--- not of the key
+-- These queries do not group by the key.
 SELECT t.*, count(*) FROM pair t GROUP BY y;
 SELECT t.*, count(*) FROM shared_key t GROUP BY b;
 SELECT t.*, count(*) FROM shared_key t GROUP BY GROUPING SETS ((id), ());
 
--- without the library
+-- Use a session without the library.
 ALTER DATABASE regress_vertical_partition_primary RESET session_preload_libraries;
 \c
 SET client_min_messages = warning;
@@ -57,14 +57,14 @@ ALTER DATABASE regress_vertical_partition_primary SET session_preload_libraries 
 \c
 SET client_min_messages = warning;
 
--- by name
+-- ON CONFLICT names the constraint.
 INSERT INTO shared_key VALUES (1, 10, 'again', 'again') ON CONFLICT ON CONSTRAINT shared_key_pkey DO UPDATE SET a = excluded.a, c = 'conflict' RETURNING *;
 INSERT INTO row_pointer VALUES (1, 10, 'again', 'again') ON CONFLICT ON CONSTRAINT row_pointer_pkey DO NOTHING;
 INSERT INTO pair VALUES ('again', 2, 20, 'x') ON CONFLICT ON CONSTRAINT pair_key DO UPDATE SET h = excluded.h RETURNING *;
 INSERT INTO surrogate_key VALUES (9, 10, 'b1', 'again') ON CONFLICT ON CONSTRAINT surrogate_key_pkey DO NOTHING;
 INSERT INTO surrogate_key VALUES (9, 10, 'b9', 'again') ON CONFLICT ON CONSTRAINT surrogate_key_b_key DO NOTHING;
 
--- what there is, and what happens to it
+-- Show the declared keys, and change what they depend on.
 SELECT conrelid::regclass, conname, pg_get_constraintdef(oid), conindid::regclass FROM pg_constraint
 WHERE contype = 'p' AND connamespace = 'public'::regnamespace ORDER BY 1, 2;
 CREATE VIEW uses_key AS SELECT t.id, t.b, count(o.id) AS n FROM shared_key t LEFT JOIN o ON o.t = t.id GROUP BY t.id;
@@ -92,7 +92,7 @@ CREATE OR REPLACE VIEW pair AS SELECT c AS c, y AS y, h AS h, x AS x FROM pair_c
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'pair'::regclass;
 SELECT t.*, count(*) FROM pair t GROUP BY x, h;
 ROLLBACK;
--- What does not concern the key leaves it alone, as a view may need it.
+-- DDL that does not concern the key does not drop it, because a view may need the key.
 CREATE TABLE needed (id int, a int, b varchar(20), c text, CONSTRAINT needed_pkey PRIMARY KEY (id) INCLUDE (a));
 SELECT vertical_partition.split('needed', '{b,c}', 'surrogate_key');
 CREATE VIEW uses_key AS SELECT n.id, n.c FROM needed n GROUP BY n.id;
@@ -106,10 +106,10 @@ DROP VIEW uses_key;
 ALTER TABLE needed ALTER id TYPE bigint;
 ALTER TABLE needed ALTER a TYPE bigint, DROP b;
 SELECT conname, pg_get_constraintdef(oid), conindid::regclass FROM pg_constraint WHERE conrelid = 'needed'::regclass;
--- a column that the index of the key includes would take the key along
+-- DROP of a column that the index of the key includes would also drop the key.
 ALTER TABLE needed DROP a;
 DROP TABLE needed;
--- after a session without the library
+-- The declared key is wrong, as after a session without the library.
 UPDATE pg_constraint SET conkey = '{4}' WHERE conrelid = 'pair'::regclass;
 SELECT vertical_partition.declare_key('pair');
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'pair'::regclass;
@@ -120,7 +120,7 @@ CREATE ROLE regress_vp_alice;
 SET ROLE regress_vp_alice;
 SELECT vertical_partition.declare_key('pair');
 RESET ROLE;
--- somebody's view that looks like it
+-- Test a view of another owner that looks like the split view.
 CREATE VIEW like_it AS TABLE pair;
 CREATE OR REPLACE VIEW like_it AS SELECT c.c, h.y, h.h, h.x FROM pair_hot h LEFT JOIN pair_cold c ON c.x = h.x AND c.y = h.y
   WHERE vertical_partition.linked('shared_key', h.tableoid, c.x);

@@ -1,8 +1,9 @@
 --
--- What everybody may do with what the extension has made, and what runs as its owner
+-- Show the privileges of every user on the objects of the extension, and the functions that run as
+-- their owner.
 --
--- Of functions, that is what calls them: to have no privilege on them would keep
--- owners from splitting their own tables.  Each looks at whose table it is given.
+-- PUBLIC may execute many functions.  Without this privilege, owners could not split their own
+-- tables.  Each function checks who owns the table that it gets.
 SELECT 'schema' AS kind, n.nspname::text AS name, string_agg(x.privilege_type, ', ' ORDER BY x.privilege_type) AS public
 FROM pg_depend d JOIN pg_namespace n ON n.oid = d.objid,
     aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) x
@@ -31,7 +32,7 @@ FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
 WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
     AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'vertical_partition')
 ORDER BY p.proname COLLATE "C", p.oid::regprocedure::text COLLATE "C";
--- Every function in SQL or PL/pgSQL sees built-in names only.
+-- Functions in SQL or PL/pgSQL have a search_path with only the built-in names.
 SELECT p.oid::regprocedure AS function, p.proconfig
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid JOIN pg_language l ON l.oid = p.prolang
 WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e' AND l.lanname <> 'c'

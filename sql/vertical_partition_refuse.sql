@@ -1,5 +1,5 @@
 --
--- What split(), merge() and relink() refuse, and that nothing is changed then
+-- Test what split(), merge() and relink() refuse, and that a refused call changes nothing.
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -15,7 +15,7 @@ CREATE SCHEMA s;
 GRANT ALL ON SCHEMA s TO regress_vp_alice, regress_vp_bob;
 SET search_path = s;
 
--- arguments
+-- Test arguments.
 CREATE TABLE t (id int PRIMARY KEY, a int, b text, c text, gone int);
 ALTER TABLE t DROP gone;
 INSERT INTO t SELECT i, i, 'b' || i, 'c' || i FROM generate_series(1, 10) i;
@@ -44,7 +44,7 @@ SELECT vertical_partition.merge(0);
 SELECT vertical_partition.merge('t');
 SELECT vertical_partition.relink(NULL);
 SELECT vertical_partition.relink('t');
--- an array of two dimensions, or with numbers of its own, is no error
+-- An array of two dimensions, or with other subscripts, is not an error.
 BEGIN;
 SELECT vertical_partition.split('t', '[5:6]={b,c}');
 SELECT cold_columns FROM vertical_partition.parts;
@@ -54,7 +54,7 @@ SELECT vertical_partition.split('t', '{{b},{c}}');
 SELECT cold_columns FROM vertical_partition.parts;
 ROLLBACK;
 
--- kinds of relations
+-- Test kinds of relations.
 CREATE TABLE no_key (id int UNIQUE NOT NULL, a int, b text);
 SELECT vertical_partition.split('no_key', '{b}');
 CREATE TABLE later (id int PRIMARY KEY DEFERRABLE, a int, b text);
@@ -93,7 +93,7 @@ SELECT vertical_partition.split('pg_class', '{relname}');
 SELECT vertical_partition.split('vertical_partition_internal.row_pointers', '{filenode}');
 SELECT vertical_partition.split('information_schema.sql_features', '{comments}');
 
--- what is split already, and its parts
+-- Test a table that is split already, and its parts.
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
 SELECT vertical_partition.split('t', '{b}');
 SELECT vertical_partition.split('t_hot', '{a}');
@@ -101,7 +101,7 @@ SELECT vertical_partition.split('t_cold', '{b}');
 SELECT vertical_partition.merge('t_hot');
 SELECT vertical_partition.merge('t');
 
--- names that are taken
+-- Test names that are in use.
 CREATE TABLE t_hot ();
 SELECT vertical_partition.split('t', '{b}');
 DROP TABLE t_hot;
@@ -112,7 +112,7 @@ CREATE INDEX t_cold ON t (a);
 SELECT vertical_partition.split('t', '{b}');
 DROP INDEX t_cold;
 
--- whose table it is
+-- Test who owns the table.
 SET ROLE regress_vp_alice;
 SELECT vertical_partition.split('t', '{b}');
 SELECT vertical_partition.merge('t');
@@ -120,14 +120,14 @@ RESET ROLE;
 BEGIN;
 LOCK TABLE t IN ACCESS SHARE MODE;
 \set VERBOSITY terse
--- of a schema where nobody may make tables
+-- The owner may not create tables in the schema.
 REVOKE CREATE ON SCHEMA s FROM regress_vp_alice;
 ALTER TABLE t OWNER TO regress_vp_alice;
 SET ROLE regress_vp_alice;
 SAVEPOINT a;
 SELECT vertical_partition.split('t', '{b}');
 ROLLBACK;
--- of another owner's referring table
+-- A table of another owner refers to the table.
 CREATE TABLE refs (id int REFERENCES t);
 ALTER TABLE t OWNER TO regress_vp_alice;
 SET ROLE regress_vp_alice;
@@ -138,13 +138,13 @@ RESET ROLE;
 ALTER TABLE refs OWNER TO regress_vp_alice;
 SET ROLE regress_vp_alice;
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
--- the row pointers of others
+-- Other roles cannot change the rows of row_pointers.
 SET ROLE regress_vp_bob;
 SELECT count(*) FROM vertical_partition_internal.row_pointers;
 DELETE FROM vertical_partition_internal.row_pointers;
 UPDATE vertical_partition_internal.row_pointers SET filenode = 1;
 INSERT INTO vertical_partition_internal.row_pointers SELECT 's.t_hot'::regclass, 1;
--- those of a table that may come
+-- They cannot insert rows for a table that may exist later.
 INSERT INTO vertical_partition_internal.row_pointers VALUES (4294967295, 4294967295);
 SELECT vertical_partition_internal.set_row_pointers('s.t_cold');
 SELECT vertical_partition.forget_row_pointers('s.t_cold');
@@ -158,12 +158,12 @@ SET ROLE regress_vp_alice;
 SELECT vertical_partition.merge('t');
 RESET ROLE;
 DROP TABLE refs;
--- a superuser's is as good
+-- A superuser may merge the table as well.
 SELECT vertical_partition.merge('t');
 SELECT relname, relowner::regrole FROM pg_class WHERE relname = 't';
 ALTER TABLE t OWNER TO CURRENT_USER;
 
--- transactions
+-- Test transactions.
 BEGIN READ ONLY;
 SELECT vertical_partition.split('t', '{b}');
 ROLLBACK;
@@ -178,14 +178,14 @@ DECLARE c CURSOR FOR SELECT * FROM t;
 FETCH c;
 SELECT vertical_partition.split('t', '{b}');
 ROLLBACK;
--- with rows that a deferred check has yet to look at
+-- A deferred check still has to process rows.
 CREATE TABLE waits (id int PRIMARY KEY, a int REFERENCES t DEFERRABLE INITIALLY DEFERRED, b text);
 BEGIN;
 INSERT INTO waits VALUES (1, 100);
 SELECT vertical_partition.split('waits', '{b}');
 ROLLBACK;
 DROP TABLE waits;
--- in a function, and after changes of the same transaction
+-- Split and merge after changes in the same transaction.
 BEGIN;
 UPDATE t SET b = 'new' WHERE id = 1;
 DELETE FROM t WHERE id = 2;
@@ -198,7 +198,7 @@ SELECT vertical_partition.merge('t');
 SELECT * FROM t WHERE id < 4 ORDER BY id;
 ROLLBACK;
 
--- all that cannot be carried over, at once
+-- split() reports at once all objects that it cannot keep.
 CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE TABLE o (id int PRIMARY KEY, x text);
 CREATE TABLE many (id int GENERATED ALWAYS AS IDENTITY, a int, b text, c text, k int, CONSTRAINT many_id PRIMARY KEY (id) INCLUDE (c),
@@ -246,13 +246,13 @@ SELECT vertical_partition.merge('gone');
 ALTER TABLE gone DROP CONSTRAINT gone_pkey, ADD PRIMARY KEY (key_g);
 SELECT vertical_partition.split('gone', '{b}');
 DROP TABLE gone;
--- of the extension
+-- Test a table that is a member of the extension.
 CREATE TABLE member (id int PRIMARY KEY, a int, b text);
 ALTER EXTENSION vertical_partition ADD TABLE member;
 SELECT vertical_partition.split('member', '{b}');
 ALTER EXTENSION vertical_partition DROP TABLE member;
 
--- what merge() cannot carry back
+-- Test objects that merge() cannot keep.
 SELECT vertical_partition.split('t', '{b}');
 CREATE TRIGGER row_trigger AFTER INSERT ON t_hot FOR EACH ROW EXECUTE FUNCTION f();
 CREATE VIEW on_view AS SELECT a FROM t;

@@ -1,5 +1,5 @@
 --
--- Row pointers: what makes them wrong, and relink()
+-- Test row pointers: what makes them wrong, and relink().
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -18,13 +18,13 @@ CREATE VIEW wrong AS
 SELECT count(*) FROM t_hot h LEFT JOIN t_cold c ON c.ctid = h.cold_tid AND c.id = h.id AND c.k = h.k WHERE c.id IS NULL;
 CREATE VIEW state AS SELECT pointers_valid, wrong.count AS wrong FROM vertical_partition.parts, wrong;
 
--- updates of cold rows move them, and their pointers
+-- Updates of cold rows move the rows, and change their pointers.
 UPDATE t SET b = b || 'x' WHERE id % 10 = 0;
 DELETE FROM t WHERE id % 7 = 0;
 SELECT * FROM state;
 SELECT vertical_partition.relink('t');
 
--- what gives all rows other places
+-- VACUUM FULL moves all rows.
 SELECT vertical_partition.forget_row_pointers('t_cold');
 VACUUM FULL t_cold;
 SELECT * FROM state;
@@ -40,11 +40,11 @@ SELECT vertical_partition.relink('t');
 UPDATE t SET b = 'yes' WHERE id = 999;
 SELECT b FROM t WHERE id = 999;
 
--- the guard is there again
+-- After relink(), the guard of the pointers works again.
 UPDATE t_hot SET cold_tid = '(0,1)';
 SELECT * FROM state;
 
--- what a restore lacks
+-- A restored dump lacks the row of row_pointers.
 DELETE FROM vertical_partition_internal.row_pointers;
 SELECT * FROM state;
 SELECT b FROM t WHERE id = 1;
@@ -52,14 +52,14 @@ SELECT vertical_partition.merge('t');
 SELECT vertical_partition.relink('t');
 SELECT b FROM t WHERE id = 1;
 
--- pointers that are wrong one by one are found out by the key
+-- A single wrong pointer is found, because the keys differ.
 ALTER TABLE t_hot DISABLE TRIGGER USER;
 UPDATE t_hot SET cold_tid = (SELECT cold_tid FROM t_hot WHERE id = 2) WHERE id = 1;
 SELECT b FROM t WHERE id = 1;
 SELECT vertical_partition.relink('t');
 SELECT b FROM t WHERE id = 1;
 
--- without the cold row there is nothing to point to, and what nothing points to is told
+-- If a cold row is missing, or if no hot row has the key of a cold row, relink() reports it.
 ALTER TABLE t_cold DISABLE TRIGGER USER;
 DELETE FROM t_cold WHERE id = 1;
 SELECT vertical_partition.relink('t');
@@ -70,7 +70,7 @@ DELETE FROM t_cold WHERE id = 0;
 ALTER TABLE t_cold ENABLE TRIGGER USER;
 ALTER TABLE t_hot ENABLE TRIGGER USER;
 
--- a failure leaves all as it was
+-- After a failure, everything is as before.
 BEGIN;
 DELETE FROM vertical_partition_internal.row_pointers;
 ALTER TABLE t_hot ADD CONSTRAINT late CHECK (a > 0) NOT VALID;
@@ -84,7 +84,7 @@ SELECT b FROM t WHERE id = 1;
 ROLLBACK;
 SELECT b FROM t WHERE id = 1;
 
--- transactions, and tables in use
+-- Test transactions, and tables in use.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT vertical_partition.relink('t');
 ROLLBACK;
@@ -94,7 +94,8 @@ FETCH c;
 SELECT vertical_partition.relink('t');
 ROLLBACK;
 
--- only the pointers change: no constraint is checked again, no trigger is fired, indexes have the new version
+-- Only the pointers change.  No constraint is checked again, no trigger is fired, and indexes have
+-- the new row versions.
 CREATE TABLE log (what text);
 CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO s.log VALUES (TG_OP || ' ' || NEW.id); RETURN NULL; END$$;
 CREATE TRIGGER note AFTER UPDATE ON t_hot FOR EACH ROW EXECUTE FUNCTION note();
@@ -103,7 +104,7 @@ ALTER TABLE t_hot ADD CONSTRAINT late CHECK (a < 10) NOT VALID, ADD CONSTRAINT f
 CREATE INDEX pointer ON t_hot (cold_tid);
 CREATE INDEX expression ON t_hot ((a + id));
 ALTER TABLE t_hot ADD place text GENERATED ALWAYS AS (cold_tid::text) STORED;
--- the owner's function can neither close the query nor move in it
+-- A function of the owner cannot close the query of relink() or move its cursor.
 CREATE FUNCTION meddle(tid) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
     c refcursor;
@@ -131,7 +132,7 @@ SELECT id, a FROM t_hot WHERE a + id = 1998;
 SELECT h.id, c.id, c.b FROM t_hot h, t_cold c WHERE h.cold_tid = c.ctid AND h.cold_tid = (SELECT ctid FROM t_cold WHERE id = 998);
 RESET enable_seqscan;
 
--- no pointer is left out
+-- relink() does not leave out any pointer because of row-level security.
 CREATE ROLE regress_vertical_partition_relink;
 GRANT ALL ON SCHEMA s TO regress_vertical_partition_relink;
 ALTER VIEW t OWNER TO regress_vertical_partition_relink;
@@ -142,7 +143,8 @@ ALTER TABLE t_hot NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
 DROP POLICY few ON t_hot;
 SELECT vertical_partition.relink('t');
 
--- what relink() calls is for the owner of the part, and a query for pointers to it
+-- Only the owner of the part may call the function that relink() uses, with a query that returns
+-- pointers.
 SELECT vertical_partition_internal.point_rows('t_hot', 'id', 'SELECT ctid, ctid FROM s.t_hot');
 SELECT vertical_partition_internal.point_rows('t_hot', 'nosuch', 'SELECT ctid, ctid FROM s.t_hot');
 SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', 'SELECT ctid FROM s.t_hot');
@@ -179,7 +181,7 @@ DROP TRIGGER note ON t_hot;
 DROP INDEX pointer, meddling;
 ALTER TABLE t_hot DROP place;
 
--- an empty table
+-- Test an empty table.
 DELETE FROM t;
 ALTER TABLE t_cold SET UNLOGGED;
 SELECT vertical_partition.relink('t');
@@ -188,11 +190,11 @@ DROP VIEW state, wrong;
 SELECT vertical_partition.merge('t');
 TABLE vertical_partition_internal.row_pointers;
 
--- other methods have none
+-- The other methods have no row pointers.
 SELECT vertical_partition.split('t', '{b}');
 SELECT vertical_partition.relink('t');
 
--- the row of a part that is gone goes with the next one
+-- When a part was dropped, the next split() removes the part's row of row_pointers.
 SELECT vertical_partition.merge('t');
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
 DROP VIEW t;

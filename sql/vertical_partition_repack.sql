@@ -1,5 +1,5 @@
 --
--- REPACK, which is new in 19, on split tables
+-- Test REPACK, which is new in 19, on split tables.
 --
 SELECT current_setting('server_version_num')::int < 190000 AS has_no_repack \gset
 \if :has_no_repack
@@ -8,7 +8,7 @@ SELECT current_setting('server_version_num')::int < 190000 AS has_no_repack \gse
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 \set database :DBNAME
--- in a database of its own, since some of them are on all tables of one
+-- Use a separate database, because some of these commands process all tables of a database.
 CREATE DATABASE regress_vertical_partition_repack TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
 ALTER DATABASE regress_vertical_partition_repack SET session_preload_libraries = 'vertical_partition';
 \c regress_vertical_partition_repack
@@ -39,7 +39,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- both parts
+-- REPACK of the view rewrites both parts.
 REPACK shared_key;
 SELECT rewritten();
 BEGIN;
@@ -47,7 +47,7 @@ REPACK u.surrogate_key;
 SELECT rewritten();
 ROLLBACK;
 SELECT rewritten();
--- with statistics of the columns asked for
+-- With ANALYZE, the named columns get statistics.
 CREATE FUNCTION analyzed() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(tablename || '.' || attname, ' ' ORDER BY tablename, attname) FROM pg_stats WHERE schemaname = 'u' AND tablename ~ '^surrogate_key' $$;
 DELETE FROM pg_statistic WHERE starelid IN ('surrogate_key_hot'::regclass, 'surrogate_key_cold'::regclass);
@@ -60,7 +60,7 @@ REPACK surrogate_key (h1);
 REPACK (NONSENSE) surrogate_key;
 SELECT rewritten();
 
--- what has to name a part
+-- These commands have to name a part.
 REPACK shared_key USING INDEX shared_key_pkey;
 REPACK shared_key USING INDEX;
 REPACK (CONCURRENTLY) shared_key;
@@ -76,7 +76,7 @@ INSERT INTO shared_key VALUES (51, 510, 'cold 51', 'hot 51', 1);
 UPDATE shared_key SET h1 = 0, c2 = 7 WHERE id IN (1, 51);
 SELECT * FROM shared_key WHERE id IN (1, 51) ORDER BY id;
 
--- pointers
+-- Test row pointers.
 REPACK row_pointer;
 REPACK row_pointer_cold;
 REPACK (CONCURRENTLY) row_pointer_cold;
@@ -84,7 +84,7 @@ CREATE UNIQUE INDEX clustering ON row_pointer_cold (id);
 REPACK row_pointer_cold USING INDEX clustering;
 CLUSTER row_pointer_cold USING clustering;
 SELECT rewritten();
--- of the whole database: only those that are clustered, or all of them
+-- Test the whole database: only tables that were clustered, or all tables.
 REPACK USING INDEX;
 SELECT rewritten();
 ALTER TABLE row_pointer_cold CLUSTER ON clustering;
@@ -105,7 +105,7 @@ ROLLBACK;
 SELECT rewritten();
 SELECT * FROM row_pointer WHERE id = 3;
 SELECT c1 FROM row_pointer WHERE id = 3 FOR UPDATE;
--- another user's tables are left out, and he is told
+-- REPACK leaves out tables on which the user has no privilege, with a warning.
 CREATE ROLE regress_vertical_partition_repack;
 GRANT USAGE ON SCHEMA u TO regress_vertical_partition_repack;
 GRANT MAINTAIN ON plain, row_pointer_cold TO regress_vertical_partition_repack;
@@ -116,7 +116,7 @@ REPACK row_pointer;
 REPACK row_pointer_cold;
 RESET ROLE;
 SELECT rewritten();
--- once the pointers do not count
+-- Test again after forget_row_pointers().
 SELECT vertical_partition.forget_row_pointers('row_pointer_cold');
 REPACK;
 SELECT rewritten();
@@ -130,7 +130,7 @@ SELECT rewritten();
 SELECT vertical_partition.relink('row_pointer');
 SELECT * FROM row_pointer WHERE id = 3;
 
--- a publication of all tables that leaves one out would have its parts
+-- A publication of all tables except one would publish the parts of this one after a split.
 CREATE TABLE published (id int PRIMARY KEY, h1 int, c1 text);
 CREATE TABLE halves (id int PRIMARY KEY, h1 int, c1 text);
 SELECT vertical_partition.split('halves', '{c1}');

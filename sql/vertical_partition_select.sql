@@ -1,5 +1,6 @@
 --
--- ON CONFLICT DO SELECT, which is new in 19: split tables do what a plain one does
+-- Test ON CONFLICT DO SELECT, which is new in 19.  Split tables must give the same results as a
+-- plain table.
 --
 SELECT current_setting('server_version_num')::int < 190000 AS has_no_select \gset
 \if :has_no_select
@@ -28,7 +29,8 @@ SELECT vertical_partition.split('surrogate_key', '{c1,c2,big}', 'surrogate_key')
 SELECT vertical_partition.split('row_pointer', '{c1,c2,big}', 'row_pointer');
 RESET vertical_partition.declare_keys;
 
--- The rows that a statement returns, with @ for the table, and a sum of what the table has then.  All is undone.
+-- Return the rows of a statement, with @ for the name of the table, and a digest of the table
+-- afterwards.  Undo all changes.
 CREATE FUNCTION result(statement text, name text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE rows text; contents text;
 BEGIN
@@ -61,13 +63,13 @@ INSERT INTO queries (statement) VALUES
 ('INSERT INTO @ (id, h1) VALUES (1, 150) ON CONFLICT (id) DO SELECT RETURNING id, h1'),
 ('INSERT INTO @ (id) VALUES (1) ON CONFLICT ON CONSTRAINT @_pkey DO SELECT RETURNING id, c1'),
 ('INSERT INTO @ (id) SELECT i FROM generate_series(15, 25) i ON CONFLICT (id) DO SELECT RETURNING id, h1, c1'),
--- locks
+-- Locks
 ('INSERT INTO @ (id) VALUES (1), (106) ON CONFLICT (id) DO SELECT FOR UPDATE RETURNING id, c1'),
 ('INSERT INTO @ (id) VALUES (1), (106) ON CONFLICT (id) DO SELECT FOR NO KEY UPDATE RETURNING id, c1'),
 ('INSERT INTO @ (id) VALUES (1), (106) ON CONFLICT (id) DO SELECT FOR SHARE RETURNING id, c1'),
 ('INSERT INTO @ AS t (id) VALUES (1), (106) ON CONFLICT (id) DO SELECT FOR KEY SHARE WHERE t.c2 = 1 RETURNING id, c1'),
 ('INSERT INTO @ AS t (id) VALUES (1), (106) ON CONFLICT (id) DO SELECT FOR KEY SHARE WHERE t.c2 <> 1 RETURNING id, c1'),
--- rows of the statement itself
+-- Conflicts with rows of the same statement
 ('INSERT INTO @ (id, c1) VALUES (107, ''first''), (107, ''second'') ON CONFLICT (id) DO SELECT RETURNING id, c1'),
 ('INSERT INTO @ (id, c1) VALUES (107, ''first''), (107, ''second'') ON CONFLICT (id) DO SELECT FOR UPDATE RETURNING id, c1'),
 ('WITH u AS (UPDATE @ SET c1 = ''updated'', h1 = 5 WHERE id = 2 RETURNING id), q AS (INSERT INTO @ (id) SELECT id FROM u ON CONFLICT (id) DO SELECT RETURNING id, h1, c1)'),
@@ -75,7 +77,7 @@ INSERT INTO queries (statement) VALUES
 ('WITH u AS (UPDATE @ SET h1 = 5 WHERE id = 2 RETURNING id), q AS (INSERT INTO @ (id) SELECT id FROM u ON CONFLICT (id) DO SELECT RETURNING id, h1, c1)'),
 ('WITH d AS (DELETE FROM @ WHERE id = 2 RETURNING id), q AS (INSERT INTO @ (id, c1) SELECT id, ''again'' FROM d ON CONFLICT (id) DO SELECT RETURNING id, h1, c1)'),
 ('WITH i AS (INSERT INTO @ (id, c1) VALUES (3, ''c'') ON CONFLICT (id) DO SELECT RETURNING *), q AS (INSERT INTO @ (id, c1) SELECT id, c1 FROM i ON CONFLICT (id) DO UPDATE SET c1 = excluded.c1 || ''!'' RETURNING id, c1)'),
--- errors
+-- Errors
 ('INSERT INTO @ (id) VALUES (1) ON CONFLICT (id) DO SELECT'),
 ('INSERT INTO @ (id) VALUES (1) ON CONFLICT DO SELECT RETURNING id'),
 ('INSERT INTO @ (id) VALUES (NULL) ON CONFLICT (id) DO SELECT RETURNING id'),
@@ -85,7 +87,7 @@ INSERT INTO queries (statement) VALUES
 \pset tuples_only on
 SELECT n, t.*, statement FROM queries, try(statement) t ORDER BY n;
 
--- rows of the transaction, in a loop over statements
+-- Test conflicts with rows of the same transaction.
 CREATE FUNCTION steps(name text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text; s text; r text;
 BEGIN
@@ -102,20 +104,20 @@ BEGIN
 END $$;
 SELECT name, steps(name) FROM (VALUES ('plain'), ('shared_key'), ('surrogate_key'), ('row_pointer')) t (name);
 
--- a row that is there is no old one here, as with DO UPDATE
+-- On a split table, the old row in RETURNING is empty even if the row exists, as with DO UPDATE.
 INSERT INTO plain (id) VALUES (1) ON CONFLICT (id) DO SELECT RETURNING old.id, old.c1, new.id, new.c1;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (id) DO SELECT RETURNING old.id, old.c1, new.id, new.c1;
--- columns of the cold part are no conflict target
+-- Columns of the cold part cannot be a conflict target.
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (c1) DO SELECT RETURNING id;
 
--- a prepared statement goes on when an index comes and goes
+-- A prepared statement still works after its index was replaced.
 PREPARE choose AS INSERT INTO row_pointer (id, h1) VALUES ($1, $2) ON CONFLICT (h1) WHERE h1 > 100 DO SELECT RETURNING id, c1;
 EXECUTE choose (301, 160);
 REINDEX TABLE CONCURRENTLY row_pointer_hot;
 EXECUTE choose (301, 160);
 EXECUTE choose (301, 5);
 
--- the lock needs the privilege to update the view
+-- A lock needs the UPDATE privilege on the view.
 CREATE ROLE regress_vertical_partition_select;
 GRANT USAGE ON SCHEMA vp_select TO regress_vertical_partition_select;
 GRANT INSERT, SELECT ON shared_key, plain TO regress_vertical_partition_select;
@@ -126,7 +128,7 @@ INSERT INTO plain (id) VALUES (1) ON CONFLICT (id) DO SELECT FOR SHARE RETURNING
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (id) DO SELECT FOR SHARE RETURNING id, c1;
 RESET ROLE;
 
--- the cold row is missing
+-- Test a missing cold row.
 ALTER TABLE shared_key_cold DISABLE TRIGGER ALL;
 DELETE FROM shared_key_cold WHERE id = 4;
 INSERT INTO shared_key (id) VALUES (4) ON CONFLICT (id) DO SELECT RETURNING id;

@@ -1,10 +1,10 @@
 --
--- What split() carries over to the parts and the view, and merge() back
+-- Test what split() copies to the parts and the view, and what merge() copies back.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
--- in a database of its own, with its own roles and publications
+-- Use a separate database, because the test creates publications.
 \set database :DBNAME
 CREATE DATABASE regress_vertical_partition_split TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
 ALTER DATABASE regress_vertical_partition_split SET session_preload_libraries = 'vertical_partition';
@@ -21,7 +21,7 @@ SET search_path = s;
 \pset format unaligned
 \pset tuples_only on
 
--- all that a relation has, but for what servers say in different ways
+-- Return all properties of a relation, except those that servers show in different ways.
 CREATE FUNCTION public.describe(rel regclass) RETURNS TABLE (kind text, definition text) LANGUAGE sql SET search_path = pg_catalog AS $$
   SELECT 'relation', concat_ws(' ', c.oid::regclass, c.relkind, c.relpersistence, 'owner ' || coalesce(nullif(pg_get_userbyid(relowner), session_user), 'session_user'), 'options ' || reloptions::text,
     'toast options ' || (SELECT t.reloptions::text FROM pg_class t WHERE t.oid = c.reltoastrelid),
@@ -61,7 +61,7 @@ CREATE FUNCTION public.describe(rel regclass) RETURNS TABLE (kind text, definiti
   (SELECT 'publication', pubname FROM pg_publication p JOIN pg_publication_rel ON prpubid = p.oid WHERE prrelid = rel ORDER BY pubname)
 $$;
 
--- a table with everything
+-- Create a table with everything that a split table can have.
 CREATE FUNCTION public.noted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 SET ROLE regress_vp_owner;
 CREATE TABLE parent (id int PRIMARY KEY, x text UNIQUE);
@@ -136,7 +136,7 @@ CREATE TABLE public.contents AS TABLE s.t;
 CREATE TABLE public.before AS SELECT row_number() OVER () AS n, * FROM public.describe('s.t');
 SELECT kind, definition FROM public.before ORDER BY n;
 
--- what a session may have set
+-- Change settings of the session, which must not have any effect.
 SET quote_all_identifiers = on;
 SET extra_float_digits = -10;
 SET datestyle = 'SQL, DMY';
@@ -147,7 +147,7 @@ RESET default_tablespace;
 RESET datestyle;
 RESET extra_float_digits;
 RESET quote_all_identifiers;
--- what there is now
+-- Show the view and the parts.
 SELECT * FROM public.describe('s.t');
 SELECT * FROM public.describe('s.t_hot');
 SELECT * FROM public.describe('s.t_cold');
@@ -156,7 +156,7 @@ SELECT * FROM vertical_partition_internal.layout('s.t');
 SELECT * FROM vertical_partition_internal.layout('s.t_hot');
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
 
--- and back again, all as it was
+-- merge() restores everything as it was.
 SELECT vertical_partition.merge('s.t');
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
 CREATE FUNCTION public.differences() RETURNS SETOF text LANGUAGE sql AS $$
@@ -167,8 +167,8 @@ SELECT * FROM public.differences();
 SELECT relname FROM pg_class WHERE relnamespace = 's'::regnamespace AND relkind IN ('r', 'v', 'S') ORDER BY relname COLLATE "C";
 TABLE vertical_partition_internal.row_pointers;
 
--- the same by the other methods, of which one has no place for constraints of key
--- and cold columns, the other none in a publication
+-- Test the other methods.  One cannot have constraints on key and cold columns together, and the
+-- other cannot be in a publication.
 ALTER TABLE t DROP CONSTRAINT t_q;
 DROP INDEX t_uc;
 DROP TABLE public.before;
@@ -196,7 +196,7 @@ SELECT vertical_partition.merge('s.t');
 SELECT * FROM public.differences();
 TABLE vertical_partition_internal.row_pointers;
 
--- progress
+-- Show the notices about progress.
 SET client_min_messages = notice;
 CREATE TABLE small (id int PRIMARY KEY, a int UNIQUE, b text);
 INSERT INTO small SELECT i, i, repeat('x', 100) FROM generate_series(1, 10) i;
@@ -205,7 +205,7 @@ SELECT vertical_partition.merge('small');
 DROP TABLE small;
 SET client_min_messages = warning;
 
--- owners and privileges: those of the parts are nobody else's
+-- Only the owner has privileges on the parts.
 SET ROLE regress_vp_owner;
 SELECT vertical_partition.split('t', :cold, 'surrogate_key');
 SELECT has_table_privilege('regress_vp_bob', c.oid, 'SELECT, INSERT, UPDATE, DELETE') AS bob, c.oid::regclass
@@ -219,7 +219,7 @@ RESET ROLE;
 SELECT vertical_partition.merge('t');
 DROP TABLE t, child, parent;
 
--- names of any content
+-- Test names with any characters.
 CREATE TABLE "t; DROP"."%s \ ""$$'; --"  (
   "%I \ ""$$'; --" text COLLATE "POSIX", "%1$s" int DEFAULT '1', "h" int CHECK ("h" > 0), "c" text DEFAULT 'c', cold_id int, cold_tid text,
   PRIMARY KEY ("%1$s", "%I \ ""$$'; --"));
@@ -241,7 +241,7 @@ SELECT link_column FROM vertical_partition_internal.layout('"%s \ ""$$''; --"');
 SELECT vertical_partition.merge('"%s \ ""$$''; --"');
 SELECT * FROM public.describe('"%s \ ""$$''; --"');
 
--- long names are shortened, to whole characters
+-- Long names are truncated between characters.
 CREATE TABLE aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa (id int PRIMARY KEY, a int, b text);
 CREATE TABLE aäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü (id int PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split(c.oid, '{b}', 'surrogate_key')
@@ -250,7 +250,7 @@ SELECT hot, cold, pg_get_serial_sequence(cold::text, 'cold_id') FROM vertical_pa
 SELECT vertical_partition.merge(view) FROM vertical_partition.parts ORDER BY view::text COLLATE "C";
 SET search_path = s;
 
--- keys of several columns, of types with equalities of their own
+-- Test keys of several columns, whose types have their own equality operators.
 CREATE DOMAIN code AS char(4) CHECK (value <> 'none');
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE UNLOGGED TABLE keys (cold int[], m mood, hot int, a int[], c code, v varchar(10) COLLATE "POSIX", r int4range, b boolean,
@@ -278,7 +278,7 @@ SELECT vertical_partition.split('keys', '{b,cold}', 'row_pointer');
 DROP FUNCTION same;
 DROP TABLE contents;
 
--- tablespaces
+-- Test tablespaces.
 SET allow_in_place_tablespaces = on;
 CREATE TABLESPACE regress_vp_space LOCATION '';
 CREATE TABLE placed (id int PRIMARY KEY USING INDEX TABLESPACE regress_vp_space, a int, b text UNIQUE USING INDEX TABLESPACE regress_vp_space, c text)
@@ -294,7 +294,7 @@ SELECT relname, spcname FROM pg_class c LEFT JOIN pg_tablespace t ON t.oid = rel
 DROP TABLE placed;
 DROP TABLESPACE regress_vp_space;
 
--- foreign keys of cold columns, of both directions, and to itself
+-- Test foreign keys of cold columns, in both directions, and from the table to itself.
 CREATE TABLE refd (id int PRIMARY KEY);
 INSERT INTO refd VALUES (1), (2);
 CREATE TABLE r (id int PRIMARY KEY, h int, c int REFERENCES refd, u text UNIQUE, self int REFERENCES r, self_u text REFERENCES r (u));
@@ -319,7 +319,7 @@ WHERE contype = 'f' AND conparentid = 0 AND connamespace = 's'::regnamespace ORD
 INSERT INTO refs VALUES ('none', 1);
 DROP TABLE refs, parts, r, refd;
 
--- foreign keys that delete and change rows of the hot part
+-- Test foreign keys that delete and change rows of the hot part.
 CREATE TABLE master (id int PRIMARY KEY);
 INSERT INTO master SELECT generate_series(1, 4);
 CREATE TABLE detail (master int REFERENCES master ON DELETE CASCADE, line int,
@@ -339,7 +339,7 @@ SELECT * FROM detail ORDER BY line;
 SELECT * FROM public.describe('detail') WHERE kind IN ('trigger', 'constraint');
 DROP TABLE detail, master;
 
--- an empty table
+-- Test an empty table.
 CREATE TABLE empty (id serial PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split('empty', '{b}', 'surrogate_key');
 INSERT INTO empty (a, b) VALUES (1, 'one') RETURNING *;
@@ -350,7 +350,7 @@ SELECT vertical_partition.split('empty', '{b}', 'surrogate_key');
 INSERT INTO empty (a, b) VALUES (4, 'four') RETURNING *;
 SELECT max(cold_id) = currval(pg_get_serial_sequence('empty_cold', 'cold_id')) FROM empty_cold;
 
--- the parts and the extension cannot go while the view is there
+-- The parts and the extension cannot be dropped while the view exists.
 DROP TABLE empty_hot;
 DROP TABLE empty_cold;
 DROP EXTENSION vertical_partition;

@@ -1,10 +1,11 @@
--- What the extension gives to users, and that each such object has a comment
+-- List the objects that the extension offers to users, and check that each one has a comment.
 \getenv folder PG_ABS_SRCDIR
 \set file :folder '/sql/include/surface.sql'
 \set extensions vertical_partition
 \i :file
 
--- Who may not use the internal schema can use split tables, and cannot split or alter tables.
+-- A role that may not use the internal schema can use split tables, but cannot split or alter
+-- tables.
 CREATE ROLE regress_vp_reader;
 CREATE SCHEMA regress_vp_own AUTHORIZATION regress_vp_reader;
 SET ROLE regress_vp_reader;

@@ -1,10 +1,10 @@
 --
--- Utility commands on split tables
+-- Test utility commands on split tables.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 \set database :DBNAME
--- in a database of its own, since some of them are on all tables of one
+-- Use a separate database, because some of these commands process all tables of a database.
 CREATE DATABASE regress_vertical_partition_utility TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
 ALTER DATABASE regress_vertical_partition_utility SET session_preload_libraries = 'vertical_partition';
 \c regress_vertical_partition_utility
@@ -23,7 +23,7 @@ INSERT INTO plain VALUES (1);
 SELECT vertical_partition.split('shared_key', '{c1,c2}', 'shared_key');
 SELECT vertical_partition.split('surrogate_key', '{c1,c2}', 'surrogate_key');
 SELECT vertical_partition.split('row_pointer', '{c1,c2}', 'row_pointer');
--- split before there is anything to have statistics of
+-- Split this table before it has rows and statistics.
 CREATE TABLE bare (id int PRIMARY KEY, h1 int, c1 text, h2 text, c2 int);
 SELECT vertical_partition.split('bare', '{c1,c2}', 'surrogate_key');
 INSERT INTO bare TABLE row_pointer;
@@ -31,7 +31,7 @@ CREATE VIEW view AS SELECT * FROM shared_key;
 \pset format unaligned
 \pset tuples_only on
 
--- without the library, they are as on any view
+-- Without the library, the commands behave as on any view.
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET session_preload_libraries', current_database()); END $$;
 \c
 SET search_path = u;
@@ -43,7 +43,7 @@ ANALYZE shared_key;
 LOAD 'vertical_partition';
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 
--- COPY
+-- Test COPY.
 COPY shared_key (id, c1, h2) TO '/dev/null';
 COPY row_pointer TO '/dev/null' (FORMAT binary);
 \copy (SELECT * FROM row_pointer WHERE id < 3) TO stdout
@@ -58,7 +58,7 @@ COPY row_pointer (id, c1) FROM stdin;
 \.
 SELECT * FROM row_pointer WHERE id >= 60 ORDER BY id;
 
--- VACUUM and ANALYZE: the parts have statistics, of the columns asked for
+-- Test VACUUM and ANALYZE.  In the parts, the named columns get statistics.
 CREATE FUNCTION analyzed() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(tablename || '.' || attname, ' ' ORDER BY tablename, attname) FROM pg_stats WHERE schemaname = 'u' AND tablename ~ '^bare' $$;
 ANALYZE bare (h1, c2);
@@ -76,7 +76,7 @@ BEGIN;
 VACUUM shared_key;
 ROLLBACK;
 
--- VACUUM FULL and CLUSTER
+-- Test VACUUM FULL and CLUSTER.
 CREATE TABLE files AS SELECT oid::regclass AS rel, pg_relation_filenode(oid) AS file FROM pg_class
 WHERE relnamespace = 'u'::regnamespace AND relname ~ '_(hot|cold)$';
 CREATE FUNCTION rewritten() RETURNS text LANGUAGE plpgsql AS $$
@@ -105,7 +105,7 @@ CLUSTER;
 DROP INDEX clustering;
 SELECT rewritten();
 SELECT * FROM row_pointer WHERE id = 3;
--- once the pointers do not count
+-- Test again after forget_row_pointers().
 SELECT vertical_partition.forget_row_pointers('row_pointer_cold');
 TABLE vertical_partition_internal.row_pointers;
 VACUUM FULL row_pointer;
@@ -113,7 +113,7 @@ SELECT rewritten();
 SELECT vertical_partition.relink('row_pointer');
 SELECT * FROM row_pointer WHERE id = 3;
 
--- REINDEX
+-- Test REINDEX.
 CREATE FUNCTION rebuilt() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text;
 BEGIN
@@ -139,13 +139,13 @@ REINDEX TABLE CONCURRENTLY shared_key;
 ROLLBACK;
 REINDEX TABLE view;
 
--- LOCK
+-- Test LOCK.
 BEGIN;
 LOCK TABLE row_pointer IN SHARE MODE;
 SELECT relation::regclass, mode FROM pg_locks WHERE relation::regclass::text ~ '^row_pointer' ORDER BY relation::regclass::text;
 ROLLBACK;
 
--- TRUNCATE
+-- Test TRUNCATE.
 SELECT nextval('shared_key_id_seq') > 50;
 BEGIN;
 TRUNCATE shared_key, plain, surrogate_key;
@@ -167,7 +167,7 @@ BEGIN READ ONLY;
 TRUNCATE shared_key;
 ROLLBACK;
 SELECT count(*) FROM shared_key;
--- what refers to it, and what it refers to
+-- Truncate tables that refer to split tables, and tables to which they refer.
 CREATE TABLE master (id int PRIMARY KEY);
 CREATE TABLE detail (id int REFERENCES shared_key_hot, s int REFERENCES surrogate_key_hot);
 ALTER TABLE row_pointer_cold ADD FOREIGN KEY (c2) REFERENCES master NOT VALID;
@@ -184,11 +184,11 @@ TRUNCATE master CASCADE;
 SET client_min_messages = warning;
 SELECT (SELECT count(*) FROM detail), (SELECT count(*) FROM row_pointer), (SELECT count(*) FROM row_pointer_cold);
 ALTER TABLE row_pointer_cold DROP CONSTRAINT row_pointer_cold_c2_fkey;
--- the pointers that are made from now on are good
+-- After TRUNCATE, new pointers are valid.
 INSERT INTO row_pointer VALUES (1, 2, 'three', 'four', 5);
 SELECT c1 FROM row_pointer WHERE id = 1 FOR UPDATE;
 SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition_internal.row_pointers;
--- triggers are called; they have no more rights on the parts than ever
+-- Triggers fire, and have no additional rights on the parts.
 CREATE FUNCTION truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE WARNING '% %', TG_OP, TG_TABLE_NAME;
@@ -199,10 +199,10 @@ CREATE TRIGGER truncated AFTER TRUNCATE ON row_pointer_hot FOR EACH STATEMENT EX
 TRUNCATE row_pointer;
 SELECT count(*) FROM row_pointer;
 DROP TRIGGER truncated ON row_pointer_hot;
--- in functions
+-- Run the commands in a DO block.
 DO $$ BEGIN TRUNCATE u.row_pointer; EXECUTE 'ANALYZE u.row_pointer'; END $$;
 SELECT count(*) FROM row_pointer;
--- where the extension is not installed, nothing of this happens
+-- In a database without the extension, the library changes nothing.
 \c postgres
 LOAD 'vertical_partition';
 DROP DATABASE regress_vertical_partition_utility;

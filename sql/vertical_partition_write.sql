@@ -1,5 +1,5 @@
 --
--- What writing through a split view comes down to, where the parts show
+-- Test effects of writes through a split view that can be seen in the parts.
 --
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 \c
@@ -9,8 +9,8 @@ SET client_min_messages = warning;
 \set VERBOSITY terse
 LOAD 'vertical_partition';
 
--- ON CONFLICT DO NOTHING without a target is about the cold part's unique
--- columns, too; with one, and without ON CONFLICT, they are errors
+-- ON CONFLICT DO NOTHING without a target also applies to unique columns of the cold part.  With a
+-- target, and without ON CONFLICT, a duplicate in these columns is an error.
 CREATE TABLE shared (k int PRIMARY KEY, c int UNIQUE, x text);
 CREATE TABLE surrogate (LIKE shared INCLUDING ALL);
 CREATE TABLE pointer (LIKE shared INCLUDING ALL);
@@ -34,8 +34,8 @@ INSERT INTO pointer VALUES (2, 8, 'b'), (3, 8, 'c'), (2, 9, 'd'), (4, 10, 'e') O
 SELECT (SELECT count(*) FROM shared_hot), (SELECT count(*) FROM shared_cold), (SELECT count(*) FROM surrogate_hot),
     (SELECT count(*) FROM surrogate_cold), (SELECT count(*) FROM pointer_hot), (SELECT count(*) FROM pointer_cold);
 
--- a change of cold columns makes a new version of the hot row; a change of hot
--- ones leaves the cold row alone
+-- A change of cold columns makes a new version of the hot row.  A change of hot columns does not
+-- change the cold row.
 CREATE TABLE seen AS SELECT h.ctid AS hot, c.ctid AS cold FROM shared_hot h JOIN shared_cold c USING (k) WHERE k = 1;
 UPDATE shared SET x = 'hot' WHERE k = 1 AND c = 7;
 SELECT h.ctid = hot AS hot, c.ctid = cold AS cold FROM shared_hot h JOIN shared_cold c USING (k), seen WHERE k = 1;
@@ -43,7 +43,7 @@ UPDATE seen SET hot = h.ctid FROM shared_hot h WHERE k = 1;
 UPDATE shared SET c = 70 WHERE k = 1;
 SELECT h.ctid = hot AS hot, c.ctid = cold AS cold FROM shared_hot h JOIN shared_cold c USING (k), seen WHERE k = 1;
 
--- a row that a foreign key deletes goes as a whole
+-- If a foreign key deletes a hot row, the cold row is deleted as well.
 CREATE TABLE parent (p int PRIMARY KEY);
 INSERT INTO parent VALUES (1), (2);
 CREATE TABLE child (k int PRIMARY KEY, p int REFERENCES parent ON DELETE CASCADE, t text);

@@ -1,10 +1,11 @@
--- What the view tells about the server that this runs on, whatever that server is
--- set to: its columns, who may read it, that what it says fits the settings, that its counters
--- count, and that the extension can be moved and dropped.
+-- Check the view pg_stat_wal_direct on any server with the patch, whatever the settings are.  Check
+-- its columns, who may read it, that its values agree with the settings, that its counters count,
+-- and that the extension can be moved to another schema and dropped.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
--- From 18 on, how much has been written is what pg_stat_io has, and the mode tells how.
+-- From 18 on, the counters are those of pg_stat_io, and the column "mode" tells how WAL was
+-- written.
 SELECT current_setting('server_version_num')::int >= 180000 AS of_pg_stat_io \gset
 SELECT string_agg(format('%s %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum) = 'mode text, fallback_reason text, filesystem text, write_unit integer, minimum_unit integer, cache_relief boolean, '
   || CASE WHEN :'of_pg_stat_io' THEN 'writes bigint, write_bytes numeric, inits bigint, init_bytes numeric, stats_reset timestamp with time zone'
@@ -22,7 +23,7 @@ CREATE TEMP VIEW wd_stat AS SELECT * FROM pg_stat_wal_direct;
 \endif
 SELECT provolatile, proparallel, proretset, proisstrict FROM pg_proc WHERE oid = 'pg_stat_get_wal_direct()'::regprocedure;
 
--- one row, and no null but where it means something
+-- The view has one row, and nulls only in columns where null has a meaning.
 SELECT count(*), count(mode) AS mode, count(write_unit) AS write_unit, count(cache_relief) AS cache_relief,
   count(direct_writes) AS direct_writes, count(direct_bytes) AS direct_bytes,
   count(buffered_writes) AS buffered_writes, count(buffered_bytes) AS buffered_bytes,
@@ -30,7 +31,7 @@ SELECT count(*), count(mode) AS mode, count(write_unit) AS write_unit, count(cac
   count(relieved_segments) AS relieved_segments, count(stats_since) AS stats_since
 FROM wd_stat;
 
--- it fits the settings
+-- The values agree with the settings.
 SELECT CASE current_setting('wal_direct_io')
   WHEN 'off' THEN mode = 'buffered' AND fallback_reason IS NULL AND direct_writes = 0 AND direct_inits = 0
   ELSE (mode = 'direct') = (fallback_reason IS NULL) END AS mode,
@@ -44,7 +45,7 @@ SELECT CASE current_setting('wal_direct_io')
   stats_since BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now() AS since
 FROM wd_stat;
 
--- what is written is counted, all of it and in this session's sight
+-- All WAL that is written is counted, and this session sees the new counts.
 SET synchronous_commit = on;
 CREATE TABLE wd_rows (i int, t text);
 SELECT pg_stat_force_next_flush();
@@ -52,7 +53,7 @@ CREATE TEMP TABLE wd_before AS SELECT *, pg_current_wal_insert_lsn() AS lsn FROM
 INSERT INTO wd_rows SELECT i, repeat('x', 100) FROM generate_series(1, 5000) i;
 CREATE TEMP TABLE wd_flushed AS SELECT pg_current_wal_flush_lsn() AS lsn;
 SELECT pg_stat_force_next_flush();
--- From 18 on, what other processes have written of it is counted when they report it.
+-- From 18 on, WAL that other processes have written is counted only when they report it.
 DO $$
 BEGIN
 	FOR i IN 1 .. 600 LOOP
@@ -72,7 +73,8 @@ FROM wd_stat a, wd_before b, wd_flushed f;
 DROP TABLE wd_rows, wd_before, wd_flushed;
 DROP VIEW wd_stat;
 
--- everybody may look, as at pg_stat_wal, but not install
+-- Every role may read the view, like pg_stat_wal.  An ordinary role may not drop or install the
+-- extension.
 CREATE ROLE regress_wd_user;
 SET ROLE regress_wd_user;
 SELECT count(*) FROM pg_stat_wal_direct;
@@ -82,7 +84,7 @@ RESET ROLE;
 DROP ROLE regress_wd_user;
 SELECT name, superuser, trusted, relocatable FROM pg_available_extension_versions WHERE name = 'wal_directio';
 
--- to another schema, and away
+-- Move the extension to another schema, and drop it.
 CREATE SCHEMA wd;
 ALTER EXTENSION wal_directio SET SCHEMA wd;
 SELECT count(*) FROM wd.pg_stat_wal_direct;

@@ -1,4 +1,4 @@
--- What the extension gives to users, and that each such object has a comment
+-- List the objects that the extension offers to users, and check that each one has a comment.
 \getenv folder PG_ABS_SRCDIR
 \set file :folder '/sql/include/surface.sql'
 \set extensions wal_directio

@@ -15,7 +15,7 @@ RETURNS table_am_handler
 AS 'MODULE_PATHNAME', 'tp_handler'
 LANGUAGE C STRICT;
 
--- only the server calls it, which checks no privilege
+-- only the server calls this function, without a check of privileges
 REVOKE ALL ON FUNCTION toast_policy.handler(internal) FROM public;
 COMMENT ON FUNCTION toast_policy.handler(internal) IS 'handler of the access method toast_policy';
 
@@ -52,7 +52,8 @@ COMMENT ON FUNCTION toast_policy.recompress(regclass) IS
 	'rewrite a table, and decide anew about each value; returns the number of rows';
 
 --
--- amcheck, which itself refuses tables of other access methods
+-- Functions that call amcheck, which itself refuses tables of other access
+-- methods than heap
 --
 CREATE FUNCTION toast_policy.check(relation regclass, heapallindexed boolean DEFAULT false,
 	OUT object regclass, OUT blkno bigint, OUT offnum integer, OUT attnum integer, OUT msg text)
@@ -66,7 +67,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'tp_check_all'
 LANGUAGE C VOLATILE STRICT;
 
--- like amcheck's own functions
+-- as for amcheck's own functions, public may not call these
 REVOKE ALL ON FUNCTION toast_policy.check(regclass, boolean) FROM public;
 REVOKE ALL ON FUNCTION toast_policy.check_all(boolean) FROM public;
 
@@ -75,8 +76,8 @@ COMMENT ON FUNCTION toast_policy.check(regclass, boolean) IS
 COMMENT ON FUNCTION toast_policy.check_all(boolean) IS
 	'check() for each table of the access method in the database';
 
--- Without this, DROP EXTENSION ... CASCADE would drop the tables, and columns
--- of the types.
+-- Without this event trigger, DROP EXTENSION ... CASCADE would drop the tables
+-- of the access method, and the columns of the types.
 CREATE FUNCTION toast_policy.guard_drop()
 RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'tp_guard_drop'
@@ -134,16 +135,16 @@ COMMENT ON COLUMN toast_policy.stats.stats_reset IS 'when the counters began';
  * The types ztext and zbytea
  *
  * The operators are in pg_catalog.  Otherwise, with some values of
- * search_path, a comparison would be one of text, without an index.  As
- * members of an extension they need no dump.  There are operators with text,
- * name and bytea, but none with varchar.  Core has no operators of two
- * varchars, so every comparison of a varchar with a literal would be resolved
- * to ours.
+ * search_path, a comparison would use an operator of text, and no index.
+ * pg_dump does not have to dump these operators, because they are members of
+ * an extension.  There are operators with text, name and bytea, but none with
+ * varchar.  Core has no operators of two varchars, so every comparison of a
+ * varchar with a literal would use ours.
  *
- * An operator family must hold all pairs of its types.  For two texts it has
- * operators of its own, toast_policy.#=#.  If core's operators were members,
- * core's equalities would no longer go together with the same operators as
- * before.
+ * An operator family must have operators for all pairs of its types.  For two
+ * texts, the family has operators of this extension, toast_policy.#=# and so
+ * on.  If core's operators were members of the family, the planner would no
+ * longer combine core's equalities with the same operators as before.
  *-------------------------------------------------------------------------
  */
 
@@ -301,8 +302,9 @@ CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.text_ztext_ne, LEFTARG = 
   COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
   RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
 
--- Comparison with name.  Without these operators it would be ambiguous, because
--- core has operators of name with text.  They are in no family.
+-- Comparison with name.  Without these operators, the comparison would be
+-- ambiguous, because core has operators of name with text.  These operators
+-- are in no family.
 CREATE FUNCTION toast_policy.ztext_name_lt(@extschema@.ztext, name) RETURNS bool
 AS 'MODULE_PATHNAME', 'tp_ztext_name_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
 CREATE FUNCTION toast_policy.ztext_name_le(@extschema@.ztext, name) RETURNS bool
@@ -386,7 +388,7 @@ CREATE OPERATOR toast_policy.#<># (FUNCTION = pg_catalog.textne, LEFTARG = text,
   RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
 
 -- Equal values can have different bytes.  So there is no btree support function
--- 4, and without that an index is not deduplicated.
+-- 4.  Without this function, the server does not deduplicate an index.
 CREATE FUNCTION toast_policy.ztext_sortsupport(internal) RETURNS void
 AS 'MODULE_PATHNAME', 'tp_ztext_sortsupport' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -447,8 +449,9 @@ CREATE AGGREGATE pg_catalog.max(@extschema@.ztext) (SFUNC = toast_policy.ztext_l
   COMBINEFUNC = toast_policy.ztext_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
 COMMENT ON AGGREGATE pg_catalog.max(@extschema@.ztext) IS 'largest value';
 
--- Functions that need not read the whole value, in the schema where an
--- unqualified call finds them.  Only arguments of the type itself lead to them.
+-- These functions need not read the whole value.  They are in pg_catalog, where
+-- an unqualified call finds them.  A call uses them only if its argument has the
+-- type itself.
 CREATE FUNCTION pg_catalog.length(@extschema@.ztext) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_ztext_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_catalog.length(@extschema@.ztext) IS 'number of characters';
@@ -473,8 +476,8 @@ CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, int4, int4) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_catalog.substring(@extschema@.ztext, int4, int4) IS 'part of the value that begins at a position, of a given length';
 
--- substring() with a pattern: without these, a literal would be taken as the
--- integer of the functions above.
+-- substring() with a pattern.  Without these functions, a literal pattern
+-- would be taken as the integer argument of the functions above.
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.substring($1::text, $2);
@@ -657,7 +660,7 @@ CREATE OPERATOR toast_policy.#<># (FUNCTION = pg_catalog.byteane, LEFTARG = byte
   RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
 
 -- Equal values can have different bytes.  So there is no btree support function
--- 4, and without that an index is not deduplicated.
+-- 4.  Without this function, the server does not deduplicate an index.
 CREATE FUNCTION toast_policy.zbytea_sortsupport(internal) RETURNS void
 AS 'MODULE_PATHNAME', 'tp_zbytea_sortsupport' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -724,16 +727,17 @@ CREATE AGGREGATE pg_catalog.max(@extschema@.zbytea) (SFUNC = toast_policy.zbytea
   COMBINEFUNC = toast_policy.zbytea_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
 COMMENT ON AGGREGATE pg_catalog.max(@extschema@.zbytea) IS 'largest value';
 
--- Without this, "||" with a literal would be text's operator, on the value's
--- text representation.
+-- Without this operator, "||" with a literal would be the operator of text,
+-- applied to the text representation of the value.
 CREATE FUNCTION toast_policy.zbytea_cat(@extschema@.zbytea, @extschema@.zbytea) RETURNS bytea
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.byteacat($1::bytea, $2::bytea);
 CREATE OPERATOR pg_catalog.|| (FUNCTION = toast_policy.zbytea_cat,
   LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea);
 
--- Functions that need not read the whole value, in the schema where an
--- unqualified call finds them.  Only arguments of the type itself lead to them.
+-- These functions need not read the whole value.  They are in pg_catalog, where
+-- an unqualified call finds them.  A call uses them only if its argument has the
+-- type itself.
 CREATE FUNCTION pg_catalog.length(@extschema@.zbytea) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_catalog.length(@extschema@.zbytea) IS 'number of bytes';

@@ -4,9 +4,9 @@
  *	  Module header and settings of the toast_policy library.
  *
  * The library is loaded when a table that uses its access method is opened, or
- * a value of one of its types is read.  It needs no preloading.  In releases
- * before 17, statistics are shared only if the library is in
- * shared_preload_libraries.
+ * a value of one of its types is read.  The library needs no preloading.  In
+ * releases before 17, the sessions share their statistics only if the library
+ * is in shared_preload_libraries.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -57,14 +57,15 @@ static const struct config_enum_entry tp_type_codec_options[] = {
 /*
  * Check hook of toast_policy.zstd_level.  The highest levels take so much
  * memory and time that not every user may set them.  Accept a value from the
- * configuration file, or from a setting of the database or the role: the
- * server checked that the role could write this value there.  Accept a value
- * that a parallel worker gets from its leader, because the leader has checked
- * the value.
+ * configuration file, or from a setting of the database or the role: when a
+ * user made that setting, the server checked the user's privilege.  Accept a
+ * value that a parallel worker gets from its leader, because the leader has
+ * checked the value.
  *
  * A value that was set before the library was loaded takes effect when the
  * library is loaded.  The current user may then be another user than the one
- * who set the value, for example in a SECURITY DEFINER function.
+ * who set the value, for example in a SECURITY DEFINER function.  So check the
+ * outer user, too.
  */
 static bool
 tp_check_zstd_level(int *newval, void **extra, GucSource source)

@@ -30,7 +30,9 @@ typedef enum TpCodec
 	TP_PGLZ = 4					/* not used by the types */
 } TpCodec;
 
-/* The levels of LZ4_compress_HC(); 0 stands for LZ4_compress_fast(). */
+/*
+ * Highest level of LZ4_compress_HC(); level 0 stands for LZ4_compress_fast().
+ */
 #define TP_LZ4_MAX_LEVEL	12
 
 /*
@@ -81,7 +83,7 @@ typedef enum TpOccasion
 {
 	TP_INSERT,
 	TP_UPDATE,
-	TP_RECOMPRESS				/* judge all governed values anew */
+	TP_RECOMPRESS				/* decide anew about all governed values */
 } TpOccasion;
 
 extern bool tp_column_is_governed(Form_pg_attribute att);

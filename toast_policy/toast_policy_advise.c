@@ -7,11 +7,12 @@
  * sample of the rows that have a value.  Compress and decompress each value of
  * the sample by every codec, and measure the time.  Put the value's row into a
  * simulated table of every strategy (toast_policy_advise_size.c).  Then scale
- * the results of these tables to the whole table.
+ * the results to the whole table.
  *
- * The recommended strategy is the one whose values cost least to read, in CPU
- * time and a share of the pages, by the constants below.  A strategy that
- * needs more than core offers must be better by a few percent.
+ * Recommend the strategy whose values cost least to read and write.  The cost
+ * is CPU time, plus the time to read a share of the pages from a device, by
+ * the constants below.  A strategy that needs more than core offers must be
+ * better by a few percent.
  *
  * Nothing here writes, calls users' functions, or uses the search path.
  *
@@ -56,11 +57,12 @@ PG_FUNCTION_INFO_V1(tp_advise);
 
 /*
  * Costs of reading a value besides decompressing it, in microseconds: the row,
- * a visit to the TOAST table, each chunk found there in shared buffers, and a
- * page.  One page in ten comes from a device, which takes 100 microseconds.
- * Assume that a value is read a hundred times for each time that it is
- * written.  Assume that its row is read as often without the value, because a
- * value in the row slows down queries that read only other columns.
+ * a visit to the TOAST table, each chunk found there in shared buffers, and
+ * each page.  The cost of a page assumes that one page in ten is read from a
+ * device, in 100 microseconds.  Assume that a value is read a hundred times
+ * for each time that it is written.  Assume that its row is read as often
+ * without the value, because a value in the row slows down queries that read
+ * only other columns.
  */
 #define TP_ROW_US			0.5
 #define TP_FETCH_US			3.0
@@ -70,23 +72,24 @@ PG_FUNCTION_INFO_V1(tp_advise);
 #define TP_OTHER_SHARE		1.0
 
 /*
- * A strategy other than today's counts as worse by these factors if it needs
- * the access method or STORAGE MAIN, or another type.  Two strategies count as
- * equal if they differ by no more than the last factor.  Together, these
- * factors stay below 8 %, so that the recommendation is within 10 % of the
- * best strategy in spite of sampling errors.
+ * Multiply the cost of a strategy by the first factor if the strategy needs
+ * the access method or STORAGE MAIN, and by the second if it needs another
+ * type.  Do so only if it is not the column's current strategy.  Two
+ * strategies count as equal if their costs differ by no more than the last
+ * factor.  Together, these factors stay below 8 %, so that the recommendation
+ * is within 10 % of the best strategy in spite of sampling errors.
  */
 #define TP_POLICY_HANDICAP	1.02
 #define TP_TYPE_HANDICAP	1.05
 #define TP_TOLERANCE		1.025
 
-/* Significant digits of a number in the result, and digits after its point */
+/* Significant digits of a number in the result, and digits after the point */
 #define TP_DIGITS			3
 #define TP_DECIMALS			2
 
 /*
- * Time wasted on compression decides between equal strategies if it is at
- * least this part of the cost.
+ * Of the strategies that count as equal, drop those whose compression takes
+ * longer than the quickest one by more than this part of the cost.
  */
 #define TP_WASTE			0.05
 
@@ -293,7 +296,7 @@ tp_try_rows(TpAdvice *advice)
 		CHECK_FOR_INTERRUPTS();
 		if (slots[id->source] == NULL)
 			slots[id->source] = table_slot_create(source->rel, NULL);
-		/* the snapshot that found the row protects it */
+		/* the active snapshot found the row, so the row still exists */
 		if (!table_tuple_fetch_row_version(source->rel, &id->tid, GetActiveSnapshot(),
 										   slots[id->source]))
 			elog(ERROR, "could not find a row of the sample again");
@@ -335,7 +338,9 @@ tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
 	return trial;
 }
 
-/* Add a strategy.  TP_NONE stands for no codec, level 0 for a codec without levels. */
+/*
+ * Add a strategy.  TP_NONE means no codec, and level 0 a codec without levels.
+ */
 static void
 tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storage,
 				TpCodec codec, int level)
@@ -343,7 +348,7 @@ tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storag
 	TpStrategy *strategy;
 	TpTrial    *trial = codec != TP_NONE ? tp_get_trial(advice, codec, level) : NULL;
 
-	/* the current level may be equal to one of the others */
+	/* toast_policy.lz4_level may be equal to one of the other levels */
 	for (int i = 0; i < advice->nstrategies; i++)
 		if (advice->strategies[i].method == method &&
 			advice->strategies[i].storage == storage && advice->strategies[i].trial == trial)
@@ -454,7 +459,7 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 	double		toast;
 	double		own = 0;
 
-	/* values out of line are proportional to bytes rather than to rows */
+	/* scale the space of values out of line by their bytes, not by rows */
 	if (advice->sampled_bytes > 0)
 		bytes = advice->seen_bytes / advice->sampled_bytes * block_scale;
 
@@ -544,11 +549,11 @@ tp_round(double value)
 	while (fabs(value) / unit >= pow(10, TP_DIGITS))
 		unit *= 10;
 
-	/* the division gives the double next to the decimal number */
+	/* the division gives the double closest to the decimal number */
 	return unit < 1 ? rint(value / unit) / rint(1 / unit) : rint(value / unit) * unit;
 }
 
-/* A number of bytes, chunks or pages, exact if it is known exactly */
+/* Return a number of bytes, chunks or pages.  Round it unless it is exact. */
 static Datum
 tp_count(const TpAdvice *advice, double value)
 {
@@ -558,7 +563,7 @@ tp_count(const TpAdvice *advice, double value)
 	return Int64GetDatum((int64) rint(exact ? value : tp_round(value)));
 }
 
-/* Return the requirement of a strategy, or NULL if there is none. */
+/* Return the requirement of a strategy, or "nothing" if there is none. */
 static const char *
 tp_needs(const TpStrategy *strategy)
 {
@@ -572,7 +577,7 @@ tp_needs(const TpStrategy *strategy)
 	return "nothing";
 }
 
-/* Give the reason why a strategy is recommended, or why not. */
+/* Return the reason why a strategy is recommended or not. */
 static char *
 tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 		  const TpStrategy *recommended)
@@ -595,7 +600,7 @@ tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 						strategy->current ? "; it is how the column is stored" : "");
 	}
 
-	/* round to percent; do not report 1 % for equal strategies */
+	/* round to percent; do not report 1 % if strategies count as equal */
 	ratio = rint(100 * strategy->cost / recommended->cost - 100);
 	if (ratio >= 1 && strategy->cost * tp_handicap(strategy) >
 		recommended->cost * tp_handicap(recommended) * TP_TOLERANCE)
@@ -609,7 +614,7 @@ tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 	return pstrdup("about as good as what is recommended");
 }
 
-/* Return one strategy's row. */
+/* Add the row of one strategy to the result. */
 static void
 tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
 				const TpStrategy *strategy, const TpStrategy *recommended)
@@ -644,14 +649,16 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
  * toast_policy.advise(relation regclass, column_name name, sample_rows int4)
  * returns setof record
  *
- * Return one row for each way to store the column: its codec and level (NULL
- * if there is none); the number of examined values; for the whole table, the
- * column's raw bytes, its bytes and chunks as they would be stored, and the
- * pages of heap, TOAST table and its index; the average times to compress,
- * decompress and read a value; whether that way is recommended, which is true
- * in exactly one row; and the reason.  Numbers from a part of the values, and
- * times, have three digits.  If there is no value, the counts are zero, the
- * times are NULL, and the recommendation is to leave the column as it is.
+ * Return one row for each way to store the column.  The row has the codec, its
+ * level (NULL if there is none), and the number of examined values.  It has
+ * these numbers for the whole table: the column's raw bytes, the bytes and
+ * chunks that would be stored, and the pages of the table, its TOAST table and
+ * the TOAST table's index.  It has the average times to compress, decompress
+ * and read a value.  It tells whether this way is recommended, which is true
+ * in exactly one row, and why.  Times, and numbers that are estimated from a
+ * part of the values, are rounded to three digits.  If there is no value, the
+ * counts of values, bytes and chunks are zero, the times are NULL, and the
+ * recommendation is to leave the column as it is.
  *
  * Errors: 42809 if the relation is not a table or materialized view; 42703 if
  * the column does not exist, 0A000 if it cannot be toasted; 22023 for a

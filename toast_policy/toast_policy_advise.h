@@ -41,11 +41,14 @@ typedef struct TpTrial
 	double		decompress_us;
 	/* for all values so far, to know when to stop measuring */
 	double		spent_us;
-	double		timed_us;		/* decompression time, and its raw bytes */
-	double		timed_bytes;
+	double		timed_us;		/* decompression time so far */
+	double		timed_bytes;	/* raw bytes that this time is for */
 } TpTrial;
 
-/* A column of a row of the sample.  Sizes are those of the value in the row. */
+/*
+ * A column of a row of the sample.  Sizes are those that the value takes in
+ * the row.
+ */
 typedef struct TpSampleColumn
 {
 	int32		raw;			/* not compressed; 0 for NULL */
@@ -54,7 +57,7 @@ typedef struct TpSampleColumn
 	char		storage;		/* PLAIN if it cannot be toasted */
 	char		compression;
 	bool		varlena;
-	bool		fixed;			/* compressed in line, and stays so */
+	bool		fixed;			/* compressed already, and stays so */
 	Datum		value;
 	/* while the row is laid out */
 	int32		size;
@@ -71,8 +74,8 @@ typedef struct TpSampleRow
 	int			target;			/* index of the examined column */
 	bool		has_toast;
 	Size		hoff;
-	Size		limit;			/* toast_tuple_target less the header */
-	int32		rawsize;		/* of the column's value, without header */
+	Size		limit;			/* toast_tuple_target minus the header */
+	int32		rawsize;		/* of the examined value, without header */
 	TpSampleColumn *columns;
 } TpSampleRow;
 
@@ -98,7 +101,7 @@ typedef struct TpStrategy
 	const char *name;
 	TpMethod	method;
 	char		storage;
-	TpTrial    *trial;			/* NULL: does not compress */
+	TpTrial    *trial;			/* NULL if nothing is compressed */
 	bool		current;		/* true if the column is stored so now */
 
 	TpSpace		heap;
@@ -107,7 +110,7 @@ typedef struct TpStrategy
 	double		external_bytes;
 	double		externals;
 	double		chunks;			/* of the column's values */
-	double		toast_used;		/* bytes of these in the TOAST table's pages */
+	double		toast_used;		/* bytes of these chunks in TOAST pages */
 	double		compress_us;
 	double		decompress_us;
 
@@ -119,7 +122,7 @@ typedef struct TpStrategy
 
 /* Maximum size of the sample, in rows */
 #define TP_MAX_SAMPLE		3000000
-/* Only this first part of a larger value is compressed */
+/* Of a larger value, only a first part of this size is compressed */
 #define TP_MAX_PIECE		(1024 * 1024)
 /* The sample ends after each codec has compressed this many raw bytes */
 #define TP_MAX_EFFORT		(32 * 1024 * 1024)
@@ -147,17 +150,17 @@ typedef struct TpAdvice
 	Relation	rel;
 	FormData_pg_attribute att;
 	TpSource   *sources;
-	bool		has_toast;		/* does any of them have a TOAST table? */
+	bool		has_toast;		/* does any source have a TOAST table? */
 	int			nsources;
 	double		blocks;
 	double		sampled_blocks;
 
-	/* rows with a value in the pages that were read, and a sample of them */
+	/* in the pages that were read: rows with a value, and a sample of them */
 	double		seen;
 	double		seen_bytes;
 	TpRowId    *rows;
 	int			nrows;
-	int			maxrows;		/* number of rows that fit into rows */
+	int			maxrows;		/* allocated size of the array rows */
 	int			keep_rows;		/* number of rows to choose the sample from */
 	int			sample_rows;
 	pg_prng_state random;

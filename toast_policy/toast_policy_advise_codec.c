@@ -48,8 +48,8 @@ tp_repeats(int32 size)
 }
 
 /*
- * Compress and decompress a value, or its first size bytes.  Set the trial's
- * results for the value as a whole, which has rawsize bytes.
+ * Compress and decompress the first size bytes of a value.  Set the trial's
+ * results for the whole value, which has rawsize bytes.
  */
 void
 tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,

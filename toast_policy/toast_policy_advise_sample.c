@@ -4,7 +4,7 @@
  *	  Select the rows that toast_policy.advise() examines.
  *
  * Random pages are read as ANALYZE does, in a scan of the rows that the
- * snapshot sees.  Rows without a value in the column are counted at once.  Of
+ * snapshot sees.  Rows without a value in the column are counted at once.  For
  * the other rows, enough addresses are kept to choose a sample in which values
  * of each size have the same share as in the table.  The values are fetched
  * only afterwards.
@@ -29,9 +29,12 @@
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
-/* read the same pages and rows each time, for the same sizes */
+/*
+ * A fixed seed, so that repeated calls read the same pages and rows if the
+ * table and the sample have the same sizes.
+ */
 #define TP_SEED				20260721
-/* Choose the sample from so many times its number of rows, up to a maximum */
+/* Keep so many times the rows of the sample, to choose from, up to a maximum */
 #define TP_KEEP_FACTOR		20
 #define TP_MAX_KEEP			100000
 
@@ -169,9 +172,9 @@ tp_compare_sizes(const void *left, const void *right)
 }
 
 /*
- * Choose the sample from the rows that were kept, evenly along their sizes.
- * The result for a value depends mostly on its size, so rare large values must
- * count in proportion to their number.
+ * Sort the kept rows by size, and choose the sample from them at equal
+ * intervals.  The result for a value depends mostly on its size, so rare large
+ * values must count in proportion to their number.
  */
 static void
 tp_choose_rows(TpAdvice *advice)
@@ -205,8 +208,9 @@ tp_choose_rows(TpAdvice *advice)
 }
 
 /*
- * Read the sample: as many pages as rows are wanted.  Each table's part is
- * proportional to its size, so that all rows have the same chance.
+ * Read as many pages as rows are wanted in the sample, and choose the sample.
+ * Each table's part of the pages is proportional to its size, so that all rows
+ * have the same chance.
  */
 void
 tp_sample(TpAdvice *advice)

@@ -3,11 +3,11 @@
  * toast_policy_advise_size.c
  *	  Predict the size of a row, and of its table, if a column is stored differently.
  *
- * Repeat the work of tp_row_apply(), and then of
- * heap_toast_insert_or_update(), on the sizes of a row's values, without the
- * values.  Put the resulting tuple and chunks into simulated pages.  The other
- * columns of the row take part, starting with their raw sizes, because the
- * space that they leave to each other decides where their values go.
+ * Simulate tp_row_apply(), and then heap_toast_insert_or_update(), with the
+ * sizes of a row's values instead of the values.  Put the resulting tuple and
+ * chunks into simulated pages.  The other columns of the row take part,
+ * starting with their raw sizes, because the space that they leave to each
+ * other decides where their values go.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -42,7 +42,7 @@
 #define TP_CHUNK_OVERHEAD \
 	(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) + sizeof(int32) + VARHDRSZ)
 
-/* Smaller strings are stored raw by the types */
+/* ztext and zbytea store strings of up to this size raw. */
 #define TP_TYPE_MIN_SIZE	64
 #define TP_TYPE_HEADER		5
 #define TP_TYPE_RAW_HEADER	1
@@ -50,7 +50,9 @@
 /* Space in an empty page of a heap */
 #define TP_PAGE_SPACE		((Size) (BLCKSZ - SizeOfPageHeaderData))
 
-/* Bytes that the chunks of a value take in the TOAST table's pages */
+/*
+ * Return the bytes that the chunks of a value take in the TOAST table's pages.
+ */
 static double
 tp_chunk_space(int64 size)
 {
@@ -82,8 +84,8 @@ tp_align_bytes(char align)
 }
 
 /*
- * Size of a raw value in a row.  heap gives the value a short header if the
- * value is small and not of STORAGE PLAIN.
+ * Return the size of a raw value in a row.  heap gives the value a short
+ * header if the value is small and not of STORAGE PLAIN.
  */
 static int32
 tp_inline_size(int32 size, char storage)
@@ -170,7 +172,7 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 	row->limit = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET) - row->hoff;
 }
 
-/* heap_compute_data_size() */
+/* Do the work of heap_compute_data_size(). */
 static Size
 tp_data_size(const TpSampleRow *row)
 {
@@ -211,7 +213,7 @@ tp_set_compressed(TpSampleColumn *column)
 	column->is_compressed = true;
 }
 
-/* toast_tuple_try_compression() */
+/* Do the work of toast_tuple_try_compression(). */
 static void
 tp_try_compression(TpSampleColumn *column)
 {
@@ -232,7 +234,10 @@ tp_try_compression(TpSampleColumn *column)
 		tp_set_compressed(column);
 }
 
-/* toast_tuple_externalize(): count the chunks, and leave a pointer. */
+/*
+ * Do the work of toast_tuple_externalize(): count the chunks, and leave a
+ * pointer.
+ */
 static void
 tp_externalize(TpSampleRow *row, int index, TpStrategy *strategy)
 {
@@ -253,7 +258,7 @@ tp_externalize(TpSampleRow *row, int index, TpStrategy *strategy)
 	tp_set_size(column, TOAST_POINTER_SIZE, true);
 }
 
-/* toast_tuple_find_biggest_attribute() */
+/* Do the work of toast_tuple_find_biggest_attribute(). */
 static int
 tp_find_biggest(const TpSampleRow *row, bool for_compression, bool main)
 {
@@ -279,7 +284,7 @@ tp_find_biggest(const TpSampleRow *row, bool for_compression, bool main)
 	return biggest;
 }
 
-/* heap_toast_insert_or_update() */
+/* Do the work of heap_toast_insert_or_update(). */
 static void
 tp_toast_row(TpSampleRow *row, TpStrategy *strategy)
 {
@@ -320,7 +325,7 @@ tp_toast_row(TpSampleRow *row, TpStrategy *strategy)
 
 /*
  * Return true if the rule keeps the compressed form of the current value.  Add
- * the time that the rule takes.
+ * the time that the rule takes to the strategy's time.
  */
 static bool
 tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead, int32 room)
@@ -337,7 +342,7 @@ tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead,
 }
 
 /*
- * Do the work of tp_row_apply(), with the current column as the governed
+ * Do the work of tp_row_apply(), with the examined column as the governed
  * column.
  */
 static void
@@ -350,8 +355,8 @@ tp_policy_row(TpSampleRow *row, TpStrategy *strategy)
 		return;
 
 	/*
-	 * The pointer sizes of values that go out of line count only in this
-	 * function.
+	 * A value that goes out of line has the size of a pointer only until the
+	 * end of this function.
 	 */
 	for (;;)
 	{
@@ -418,7 +423,10 @@ tp_policy_row(TpSampleRow *row, TpStrategy *strategy)
 	}
 }
 
-/* Set the current column to the form with which the strategy starts. */
+/*
+ * Give the examined column the form with which the strategy starts, and reset
+ * the other columns.
+ */
 static void
 tp_row_start(TpSampleRow *row, TpStrategy *strategy)
 {
@@ -499,11 +507,11 @@ tp_space_add(TpSpace *space, Size length)
 			space->free = TP_PAGE_SPACE;
 		}
 	}
-	/* only a row larger than heap accepts does not fit */
+	/* only a row that is too large for heap does not fit */
 	space->free -= Min(need, space->free);
 }
 
-/* Put a value out of line into the pages of a TOAST table. */
+/* Put the chunks of a value into the pages of a TOAST table. */
 void
 tp_space_add_chunks(TpSpace *space, int64 size)
 {
@@ -525,7 +533,10 @@ tp_space_add_chunks(TpSpace *space, int64 size)
 		tp_space_add(space, TP_CHUNK_OVERHEAD + (Size) Min(size, (int64) TOAST_MAX_CHUNK_SIZE));
 }
 
-/* Number of pages of a table with scale times the rows of the simulated one */
+/*
+ * Return the number of pages of a table that has scale times the rows of the
+ * simulated table.
+ */
 double
 tp_space_pages(const TpSpace *space, double scale)
 {
@@ -540,8 +551,8 @@ tp_space_pages(const TpSpace *space, double scale)
 }
 
 /*
- * Number of pages of a TOAST table's index.  Entries come in ascending order,
- * so each page is filled up to the default fillfactor.
+ * Return the number of pages of a TOAST table's index.  Entries come in
+ * ascending order, so each page is filled up to the default fillfactor.
  */
 double
 tp_toast_index_pages(double chunks)

@@ -14,8 +14,8 @@
  *
  * In the two callbacks that build indexes, heap refuses to scan a table of
  * another access method.  While these two callbacks run, the relation's cache
- * entry points to heap's callbacks.  amcheck reads the pg_class row in the
- * cache entry, so for amcheck that row says heap as well.
+ * entry points to heap's callbacks.  amcheck also reads the pg_class row in
+ * the cache entry, so that row names heap, too, while amcheck runs.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -93,7 +93,7 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 
 /*
  * Copy heap's information about the row into the caller's slot, and drop the
- * other slot.
+ * slot that heap has stored.
  *
  * heap writes the transaction and the command into the header of the tuple
  * that it gets.  RETURNING xmin, for example, reads the transaction in that
@@ -128,10 +128,11 @@ tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
 }
 
 /*
- * Make the memory for a row on its way to heap.  The context is kept, with a
- * block large enough for most rows: making a context for each row would cost
- * as much as compressing a value that shrinks well.  Memory left over from an
- * error is freed at the end of the transaction, or for the next row.
+ * Make the memory for a row on its way to heap.  The memory context is kept,
+ * with a block large enough for most rows, because making a context for each
+ * row would take as long as compressing a value that shrinks well.  Memory
+ * left over from an error is freed at the end of the transaction, or when the
+ * next row begins.
  */
 static void
 tp_begin_row(void)
@@ -276,8 +277,8 @@ tp_put_on(const TpDisguise *disguise)
 }
 
 /*
- * If a cache entry is rebuilt during an index build, it gets the access
- * method's own callbacks again.  Replace the callbacks again.
+ * If the cache entry of a disguised relation is rebuilt, it gets the access
+ * method's own callbacks again.  Replace these callbacks again.
  */
 static void
 tp_relcache_callback(Datum arg, Oid relid)
@@ -304,8 +305,9 @@ tp_am_xact_callback(XactEvent event, void *arg)
 
 /*
  * Make a relation look like a table of heap until tp_undisguise() is called.
- * Code that reads the relation's callbacks sees heap's callbacks.  With
- * in_catalog, code that reads its pg_class row sees heap, too.
+ * Code that reads the relation's callbacks sees heap's callbacks.  If
+ * in_catalog is true, code that reads the pg_class row in the cache entry sees
+ * heap, too.
  */
 static void
 tp_disguise(TpDisguise *disguise, Relation rel, bool in_catalog)
@@ -331,7 +333,7 @@ tp_undisguise(TpDisguise *disguise)
 
 /*
  * Call a function that opens the relation and accepts only tables of heap.
- * The relation must be one of the access method, open, and locked.
+ * The relation must use the access method, and must be open and locked.
  */
 void
 tp_call_as_heap(Relation rel, void (*function) (void *arg), void *arg)
@@ -407,8 +409,8 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 }
 
 /*
- * VACUUM FULL, CLUSTER and REPACK keep stored values; recompress() compresses
- * them again.
+ * VACUUM FULL, CLUSTER and REPACK keep the stored form of values; recompress()
+ * decides anew whether to compress them.
  */
 static void
 tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
@@ -434,7 +436,7 @@ tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 
 /*
  * The TOAST table is a table of heap.  heap's callback would return the access
- * method of the table.
+ * method of the table itself.
  */
 static Oid
 tp_relation_toast_am(Relation rel)

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_check.c
- *	  amcheck for tables of the access method: toast_policy.check().
+ *	  toast_policy.check(): run amcheck on tables of the access method.
  *
  * Tables of the access method have heap's format on disk, so amcheck could
  * check them.  But verify_heapam() refuses tables of other access methods, and
  * pg_amcheck skips them silently.  So this file calls amcheck's functions.
- * While the function for tables runs, the table's cache entry says heap (see
+ * While verify_heapam() runs, the table's cache entry names heap (see
  * tp_call_as_heap()).
  *
  * The functions are looked up as members of the extension amcheck, by their
  * exact argument types, so nobody can replace these functions by other
- * functions.  A caller needs the privilege to execute them, as for a direct
- * call.
+ * functions.  A caller needs the privilege to execute amcheck's functions, as
+ * for a direct call.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -58,7 +58,7 @@
 PG_FUNCTION_INFO_V1(tp_check);
 PG_FUNCTION_INFO_V1(tp_check_all);
 
-/* Columns of the result, and number of those that come from verify_heapam() */
+/* Number of columns of the result, and of the columns of verify_heapam() */
 #define TP_CHECK_COLUMNS	5
 #define TP_VERIFY_COLUMNS	4
 
@@ -107,7 +107,7 @@ tp_find_function(Oid extension, const char *name, const Oid *types, int ntypes)
 	return result;
 }
 
-/* Find amcheck, and begin a result. */
+/* Find the functions of amcheck, and begin the result. */
 static void
 tp_check_begin(TpCheck *check, FunctionCallInfo fcinfo, bool heapallindexed)
 {
@@ -131,8 +131,8 @@ tp_check_begin(TpCheck *check, FunctionCallInfo fcinfo, bool heapallindexed)
 }
 
 /*
- * Call verify_heapam() for the current relation, with its defaults except for
- * check_toast.  Add its rows to the result.
+ * Call verify_heapam() for the current relation, with its default arguments
+ * except for check_toast.  Add the returned rows to the result.
  */
 static void
 tp_verify(void *arg)
@@ -186,8 +186,8 @@ tp_verify(void *arg)
 }
 
 /*
- * Call verify_heapam(); a table of the access method looks like heap
- * meanwhile.
+ * Call verify_heapam().  Meanwhile, make a table of the access method look
+ * like a table of heap.
  */
 static void
 tp_verify_table(TpCheck *check)
@@ -232,8 +232,8 @@ tp_verify_index(TpCheck *check)
 }
 
 /*
- * Return true if damage can have raised the error.  Some damage is found only
- * when another function of the server fails because of it.  That function
+ * Return true if damaged data can have caused the error.  amcheck finds some
+ * damage only because another function of the server fails.  Such a function
  * reports an internal error or a system error.
  */
 static bool
@@ -246,8 +246,8 @@ tp_is_damage(const ErrorData *error)
 }
 
 /*
- * Check one relation.  If damage raises an error, put its message into a row
- * of the result, and continue.
+ * Check one relation.  If damage causes an error, put the error's message into
+ * a row of the result, and continue.
  */
 static void
 tp_check_one(TpCheck *check, Oid relid, void (*function) (TpCheck *check))
@@ -340,8 +340,8 @@ tp_check_table(TpCheck *check, Relation rel)
 /*
  * toast_policy.check(relation regclass, heapallindexed boolean) returns setof record
  * Return one row for each finding of amcheck in a table, in its TOAST table
- * and in the B-trees of both.  The table can be one of the access method or of
- * heap.  For a partitioned table, check all its partitions.  The row has the
+ * and in the B-trees of both.  The table can use the access method or heap.
+ * For a partitioned table, check all its partitions.  The row has the
  * relation, the location from verify_heapam() (block, line pointer and
  * attribute, NULL if an error ended the check of the relation), and the
  * message.  There are no rows if nothing was found.

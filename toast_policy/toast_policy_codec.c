@@ -2,13 +2,14 @@
  *
  * toast_policy_codec.c
  *	  Compression libraries behind one interface, the probe that detects
- *	  incompressible data early, and the rule for a sufficiently small size.
+ *	  incompressible data early, and the rule for which size is small enough.
  *
- * lz4 and pglz are written in core's formats, so that a server without this
- * library reads the values that the access method stored.  lz4hc is lz4 with
- * more effort.  snappy and zstd serve only the types ztext and zbytea.
+ * lz4 and pglz data have core's formats, so that a server without toast_policy
+ * can read the values that the access method stored.  lz4hc is lz4 with more
+ * effort.  snappy and zstd serve only the types ztext and zbytea.
  *
- * Compression state is allocated once for each backend, when first needed.
+ * Each backend allocates a compression state once, when it first needs the
+ * state.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -35,12 +36,12 @@
 #include "toast_policy_compat.h"
 
 /*
- * The probe examines a quarter of a value, from its middle, within these
- * limits in bytes.  It examines all of a value that is not larger than the
- * upper limit.  If the piece does not become smaller by one part in
- * TP_PROBE_PART, the probe compresses the whole value with less effort.  If
- * the value does not become smaller by one part in TP_WHOLE_PART, the value
- * counts as incompressible.
+ * The probe compresses a piece of a value.  The piece is a quarter of the
+ * value, from its middle, within these limits in bytes.  If the value is not
+ * larger than the upper limit, the piece is the whole value.  If the piece
+ * does not become smaller by 1/TP_PROBE_PART, the probe compresses the whole
+ * value with less effort.  If the value does not become smaller by
+ * 1/TP_WHOLE_PART, it counts as incompressible.
  */
 #define TP_PROBE_SIZE			4096
 #define TP_PROBE_MIN_SIZE		1024
@@ -56,8 +57,8 @@
 /*
  * lz4hc cannot be interrupted.  For data of few different bytes without longer
  * repetitions, lz4hc takes 5 s for each MB at level 12, 0.5 s at level 9 and
- * 25 ms at level 3.  These are the highest levels for values above a size, in
- * bytes.
+ * 25 ms at level 3.  So these are the highest levels for values above these
+ * sizes, in bytes.
  */
 #define TP_LZ4_LARGE_LEVEL		9
 #define TP_LZ4_LARGE_SIZE		(1024 * 1024)
@@ -65,18 +66,18 @@
 #define TP_LZ4_HUGE_SIZE		(16 * 1024 * 1024)
 
 /*
- * zstd can be interrupted between steps.  Each step gives zstd this many
- * bytes, which make a block.  A block takes up to 0.5 s at level 22.  Below
- * the slow levels, a value of up to a size, in bytes, is compressed in one
- * piece.  These levels are quick.  Their window is smaller than that size, so
- * steps would give other bytes than one piece.  At slow levels, steps give the
- * same bytes as one piece.
+ * zstd can be interrupted between steps.  Each step gives zstd TP_ZSTD_STEP
+ * bytes, which make a block.  A block takes up to 0.5 s at level 22.  Levels
+ * below TP_ZSTD_SLOW_LEVEL are quick.  At these levels, a value of up to
+ * TP_ZSTD_QUICK_SIZE bytes is compressed in one piece.  Their window is
+ * smaller than this size, so compression in steps would give other bytes.  At
+ * the slow levels, steps give the same bytes as one piece.
  */
 #define TP_ZSTD_STEP			(128 * 1024)
 #define TP_ZSTD_SLOW_LEVEL		10
 #define TP_ZSTD_QUICK_SIZE		(4 * 1024 * 1024)
 
-/* Decompressing a larger value, in bytes, takes long, too. */
+/* Decompressing a value of more than this many bytes takes long, too. */
 #define TP_ZSTD_LARGE_SIZE		(32 * 1024 * 1024)
 
 /* A backend keeps a zstd state of up to this size; high levels take up to 800 MB. */
@@ -145,8 +146,8 @@ tp_zstd_trim(void)
 
 /*
  * Compress in steps, and check for interrupts before each step.  Return the
- * result of zstd: 0, or an error.  Set *full to true if there was not enough
- * space.
+ * result of zstd: 0, or an error.  Set *full to true if the output did not
+ * fit.
  */
 static size_t
 tp_zstd_compress_steps(ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *full)
@@ -168,7 +169,10 @@ tp_zstd_compress_steps(ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *full)
 	return result;
 }
 
-/* Return the compressed size, or -1 if it would exceed the limit. */
+/*
+ * Compress by zstd.  Return the compressed size, or -1 if it exceeds the
+ * limit.
+ */
 static int32
 tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 				 int32 limit)
@@ -232,7 +236,7 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 /*
  * Decompress in steps, and check for interrupts before each step.  Return true
  * if the data are complete frames that fill dest, as ZSTD_decompressDCtx()
- * requires.  Set *error to an error of zstd.
+ * requires.  If zstd reports an error, set *error to it.
  */
 static bool
 tp_zstd_decompress_steps(const char *source, int32 size, char *dest,
@@ -249,7 +253,7 @@ tp_zstd_decompress_steps(const char *source, int32 size, char *dest,
 
 		CHECK_FOR_INTERRUPTS();
 
-		/* little input can become much output, hence a limit for both */
+		/* limit both, because little input can become much output */
 		in.size = Min(in.pos + TP_ZSTD_STEP, (size_t) size);
 		out.size = Min(out.pos + TP_ZSTD_QUICK_SIZE, (size_t) rawsize);
 		result = ZSTD_decompressStream(tp_zstd_decompressor, &out, &in);
@@ -328,10 +332,11 @@ tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
  * Compress rawsize bytes.
  *
  * Return a palloc'd chunk, and set *compressed to the size of the compressed
- * data.  They start after header bytes, which the caller fills in.  Return
- * NULL if they would take more than limit bytes.  level is used by lz4 (0 is
- * the fast compressor, 1 to 12 are levels of lz4hc) and zstd.  The only
- * possible errors are errors of insufficient memory.
+ * data.  These data start after the first header bytes of the chunk, which the
+ * caller fills in.  Return NULL if the data would take more than limit bytes.
+ * Only lz4 (0 is the fast compressor, 1 to 12 are levels of lz4hc) and zstd
+ * use level.  Errors: insufficient memory, a failure of zstd, and a cancel
+ * request between two steps of zstd.
  */
 char *
 tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
@@ -351,7 +356,7 @@ tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
 	else if (codec == TP_LZ4 && rawsize > TP_LZ4_LARGE_SIZE)
 		level = Min(level, TP_LZ4_LARGE_LEVEL);
 
-	/* snappy and pglz have no parameter for the size of the output */
+	/* snappy and pglz have no parameter that limits the size of the output */
 	if (codec == TP_SNAPPY)
 		capacity = snappy_max_compressed_length(rawsize);
 	else if (codec == TP_PGLZ)
@@ -421,8 +426,8 @@ tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
 				size_t		length;
 
 				/*
-				 * snappy writes as many bytes as the data say, so check this
-				 * length first.
+				 * snappy writes as many bytes as the data claim, so check
+				 * this length first.
 				 */
 				return snappy_uncompressed_length(source, size, &length) == SNAPPY_OK &&
 					length == (size_t) rawsize &&
@@ -439,7 +444,7 @@ tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
 
 /*
  * Return true if the byte values of a piece of data are so evenly distributed
- * that no entropy coder saves one part in TP_WHOLE_PART.
+ * that no entropy coder saves 1/TP_WHOLE_PART of the size.
  */
 static bool
 tp_bytes_are_even(const char *source, int32 size)
@@ -454,17 +459,17 @@ tp_bytes_are_even(const char *source, int32 size)
 			bits += count[i] * log2((double) size / count[i]);
 
 	/*
-	 * The measured entropy of n random bytes is about 255 / (2 n ln 2) bits a
-	 * byte below 8.  Without this correction, small samples of random data
-	 * would count as compressible.
+	 * The measured entropy of n random bytes is about 255 / (2 n ln 2) bits
+	 * per byte below 8.  Without this correction, small samples of random
+	 * data would count as compressible.
 	 */
 	return bits + 255 / (2 * M_LN2) > size * 8.0 * (TP_WHOLE_PART - 1) / TP_WHOLE_PART;
 }
 
 /*
- * Return the size of up to TP_PROBE_SIZE bytes after a quick compression by
- * lz4.  LZ4_compress_fast() clears lz4's tables in each call.  Clearing would
- * take longer than compressing data that shrink well, so use
+ * Compress up to TP_PROBE_SIZE bytes quickly by lz4, and return the compressed
+ * size.  LZ4_compress_fast() clears lz4's tables in each call.  Clearing them
+ * would take longer than compressing data that shrink well, so use
  * LZ4_compress_fast_continue().
  */
 static int32
@@ -492,8 +497,9 @@ tp_probe(const char *source, int32 size)
 }
 
 /*
- * Return true if a value shall be given up when the probe says so.  A small
- * value is not given up, unless compressing it costs far more than the probe.
+ * Return true if the probe may decide that a value stays raw.  For a small
+ * value, it may do so only if compressing the value costs far more than the
+ * probe.
  */
 bool
 tp_may_give_up(TpCodec codec, int level, int32 rawsize)
@@ -503,9 +509,9 @@ tp_may_give_up(TpCodec codec, int level, int32 rawsize)
 }
 
 /*
- * Return true if compressing the data would be a waste of time.  Nearly
- * incompressible data, hexadecimal digits for example, cost lz4 twenty times
- * as much as random data, and save nothing.
+ * Return true if compressing the data would be a waste of time.  For nearly
+ * incompressible data, hexadecimal digits for example, lz4 takes twenty times
+ * as long as for random data, and saves nothing.
  */
 bool
 tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
@@ -530,7 +536,7 @@ tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
 	if (size == rawsize)
 		return true;
 
-	/* examine also the data after the piece, and distant repetitions */
+	/* examine also the rest of the value, and distant repetitions */
 	whole = palloc_extended(limit, MCXT_ALLOC_HUGE);
 	shrinks = LZ4_compress_fast_extState(tp_lz4_state(), source, whole, rawsize,
 										 limit,
@@ -546,13 +552,13 @@ tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
  * The rule: return the largest size of compressed data that is worth keeping.
  *
  * rawsize is the size of the raw data.  overhead is the number of other bytes
- * in the compressed form, where chunks are counted.  room is the size of the
- * compressed form, overhead included, with which it remains in its row (0 if
- * unknown).  The result is the size of the compressed data alone; 0 or less if
- * no size is small enough.
+ * in the compressed form, which chunks also have to hold.  room is the largest
+ * size of the compressed form, overhead included, with which it remains in its
+ * row (0 if unknown).  The result is the size of the compressed data alone.
+ * It is 0 or less if no size is small enough.
  *
  * A value that remains in its row, or is not above toast_policy.min_size, only
- * needs to become smaller, because every saved byte counts there.  Other
+ * needs to become smaller, because every byte saved in it counts.  Other
  * values go to the TOAST table in chunks, where only whole chunks count.
  */
 int32

@@ -3,8 +3,8 @@
  * toast_policy_compat.h
  *	  Differences between the supported PostgreSQL major versions.
  *
- * No other file of the extension looks at PG_VERSION_NUM.  Differences that concern
- * other extensions as well are in bundle_compat.h.
+ * No other file of the extension tests PG_VERSION_NUM.  Differences that
+ * concern other extensions as well are in bundle_compat.h.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -31,7 +31,7 @@ typedef int CompatOptions;
 #endif
 
 /*
- * Additional parameters of callbacks since 19, and the arguments that pass
+ * Parameters that some callbacks have since 19, and the arguments that pass
  * these parameters to heap: the options of an update, and the snapshot of a
  * table that is copied while it is written to.
  */
@@ -77,14 +77,14 @@ compat_function_execute(Oid function, Oid roleid)
 
 /*
  * Rewrite a table in its physical order, as VACUUM FULL does.  The caller must
- * have an AccessExclusiveLock on the table, and must not have it open.
+ * have an AccessExclusiveLock on the table, and must not have the table open.
  */
 static inline void
 compat_rewrite_table(Oid relid)
 {
 	ClusterParams params = {0};
 
-	/* since 18, this closes the relation */
+	/* since 18, cluster_rel() closes the relation */
 #if PG_VERSION_NUM >= 190000
 	cluster_rel(REPACK_COMMAND_VACUUMFULL, table_open(relid, AccessExclusiveLock),
 				InvalidOid, &params, false);

@@ -3,16 +3,16 @@
  * toast_policy_create.c
  *	  Handle tables that get columns of a governed table, but not its access method.
  *
- * CREATE TABLE ... (LIKE ... INCLUDING STORAGE) copies STORAGE EXTERNAL.
- * INHERITS copies STORAGE EXTERNAL too, and before 17 also PARTITION OF.  None
- * of these clauses copies the access method.  The values of a table created in
- * this way would not be compressed at all.  For LIKE and PARTITION OF, this
- * file copies the access method as well, unless the statement names an access
- * method.  INHERITS and ALTER TABLE ... ATTACH PARTITION and INHERIT only give
- * a warning, because pg_dump writes these statements also for tables that use
+ * CREATE TABLE ... (LIKE ... INCLUDING STORAGE) and INHERITS copy STORAGE
+ * EXTERNAL, but not the access method.  Before 17, the same is true of
+ * PARTITION OF.  The values of a table created in this way would not be
+ * compressed at all.  For LIKE and PARTITION OF, this file copies the access
+ * method as well, unless the statement names an access method.  For INHERITS,
+ * and for ALTER TABLE ... ATTACH PARTITION and INHERIT, it only gives a
+ * warning, because pg_dump writes these statements also for tables that use
  * heap on purpose.
  *
- * A hook on utility statements copies the access method and warns, so the
+ * A hook on utility statements copies the access method or warns, so the
  * library must be loaded before the statement.  The statement itself can load
  * the library, as LIKE does when it opens a governed table.  In this case, the
  * hook on the creation of objects does the work.  That hook also gives a
@@ -223,9 +223,10 @@ tp_warn_if_heap(Oid relid, bool others)
 }
 
 /*
- * Return the table that the statement creates, or InvalidOid.  A table of that
- * name in another schema of the search path is another table; so is a
- * temporary one.
+ * Return the table that the statement creates, or InvalidOid if there is none.
+ * Look only in the schema in which the statement creates tables: a table of
+ * the same name in another schema of the search path, or a temporary one, is
+ * another table.
  */
 static Oid
 tp_created_table(const CreateStmt *create)
@@ -363,8 +364,8 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 
 /*
  * Return the CREATE TABLE that the client sent, or NULL if it sent something
- * else.  Parse it again, because the LIKE clauses of its tree are removed when
- * they are executed.
+ * else.  Parse the statement again, because its execution removes the LIKE
+ * clauses from its tree.
  */
 static const CreateStmt *
 tp_client_statement(void)
@@ -445,9 +446,9 @@ tp_tell_column(Oid relid, const char *name, const char *message)
 }
 
 /*
- * A column was added to a table, or altered.  Give a notice if the table is
- * governed, and the policy could govern the column, but does not govern it, or
- * does not govern it any longer.
+ * Handle a column that was added or altered.  Give a notice if the table is
+ * governed, and the policy could govern the column, but does not or no longer
+ * governs it.
  */
 void
 tp_column_changed(Oid relid, AttrNumber attnum, bool added)

@@ -4,15 +4,16 @@
  *	  Move tables to and from the access method, without rewriting them.
  *
  * enable() and disable() change only settings that core's own DDL can change:
- * the STORAGE of columns, and the table's access method.  ALTER TABLE would
- * rewrite the table to change the access method, although both access methods
- * store the same.  Hence pg_dump, pg_upgrade and replication need no support.
+ * the STORAGE of columns, and the table's access method.  Hence pg_dump,
+ * pg_upgrade and replication need no support.  ALTER TABLE would rewrite the
+ * table to change the access method, although both access methods store the
+ * rows in the same format.
  *
  * An index takes the storage of its columns from the table, and does not
- * compress the keys of an EXTERNAL column.  So long keys that used to fit
- * would no longer fit.  Therefore the keys of governed columns stay EXTENDED.
- * enable() changes existing indexes, and a hook changes indexes that are
- * created later.
+ * compress the keys of an EXTERNAL column.  If the keys of governed columns
+ * were EXTERNAL, long keys that used to fit into an index would no longer fit.
+ * Therefore these keys stay EXTENDED.  enable() changes existing indexes, and
+ * a hook changes indexes that are created later.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -109,8 +110,8 @@ tp_check_owner(Oid relid)
 
 /*
  * Open a table for DDL on behalf of the caller, with an AccessExclusiveLock.
- * Check that the access method can serve it, and that the caller may alter it
- * now.
+ * Check that the table can use the access method, and that the caller may
+ * alter the table now.
  */
 static Relation
 tp_open_table(Oid relid, const char *function)
@@ -159,9 +160,9 @@ tp_open_table(Oid relid, const char *function)
 }
 
 /*
- * Refuse the command in a read-only transaction and on a standby.  The
- * statements that the command runs would refuse too, but the command may have
- * no statements to run.
+ * Refuse the command in a read-only transaction and on a standby.  The DDL
+ * statements that the command runs would be refused, too, but the command may
+ * run none.
  */
 void
 tp_prevent_if_read_only(const char *function)
@@ -181,7 +182,8 @@ tp_execute(const char *statement)
 }
 
 /*
- * ALTER TABLE ... SET STORAGE for columns, by attribute number, of one table.
+ * Run ALTER TABLE ... SET STORAGE for columns of a table, given by attribute
+ * number.
  *
  * The lock prevents that the table is renamed, but not that its schema is
  * renamed.  So another table can have the same schema and name when the
@@ -232,8 +234,8 @@ tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
 }
 
 /*
- * Make the keys of an index that are governed columns compressible, like keys
- * of EXTENDED columns.
+ * Make the EXTERNAL keys of an index that are governed columns EXTENDED, so
+ * that they can be compressed.
  */
 void
 tp_fix_index_storage(Relation table, Oid indexid)
@@ -333,10 +335,10 @@ tp_get_access_method(Oid relid)
 }
 
 /*
- * Return the attribute numbers of the columns that enable() shall govern: the
- * named columns, or else all that are EXTENDED.  Leave out those that are
- * EXTERNAL already.  Raise an error if a named column cannot be governed, or
- * if no column can.
+ * Return the attribute numbers of the columns that enable() shall make
+ * EXTERNAL: the named columns, or else all EXTENDED columns.  Skip columns
+ * that are EXTERNAL already.  Raise an error if a named column cannot be
+ * governed, or if no column can.
  */
 static List *
 tp_choose_columns(Relation rel, ArrayType *names)
@@ -456,8 +458,8 @@ tp_lock_tables(Oid relid, const char *function)
 }
 
 /*
- * Return true if a row with these columns can exceed the size to which heap
- * reduces rows.
+ * Return true if a row of the table can exceed the size to which heap reduces
+ * rows.
  */
 static bool
 tp_can_be_large(Relation rel)
@@ -468,8 +470,8 @@ tp_can_be_large(Relation rel)
 /*
  * Return true if heap has compressed any value or moved it out of line.  Small
  * rows have no such value, and the access method leaves them alone.  Examine
- * all rows, or those of TP_LOOK_PAGES random pages.  Add their number to
- * *rows.
+ * all rows, or the rows of TP_LOOK_PAGES random pages.  Add the number of
+ * examined rows to *rows.
  */
 static bool
 tp_has_large_values(Relation rel, int64 *rows)
@@ -530,11 +532,10 @@ tp_has_large_values(Relation rel, int64 *rows)
 }
 
 /*
- * Refuse tables in which the access method has nothing to do, if no columns
- * were named.  With another access method than heap, some commands and tools
- * refuse the table, and the access method would save nothing.  Accept an empty
- * table, because large values may follow.  Also accept a table that already
- * uses the access method.
+ * If no columns were named, refuse tables in which the access method has
+ * nothing to do.  It would save nothing, and some commands and tools refuse a
+ * table that does not use heap.  Accept an empty table, because large values
+ * may follow.  Also accept a table that already uses the access method.
  */
 static void
 tp_refuse_if_useless(List *relids, Oid amoid)
@@ -591,8 +592,9 @@ tp_refuse_if_useless(List *relids, Oid amoid)
 
 /*
  * Give a notice about columns that will be governed although nobody named
- * these columns: they were made EXTERNAL while all the tables used heap.  A
- * partition or child has the columns of its parent.
+ * these columns: they were made EXTERNAL while all the tables used heap.  Give
+ * no notice if the first table is a partition or child, because its columns
+ * come from its parent.
  */
 static void
 tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
@@ -664,8 +666,8 @@ tp_enable(PG_FUNCTION_ARGS)
 				 errmsg("column names must be a one-dimensional array")));
 
 	/*
-	 * A partition may have another storage than its parent, so check all
-	 * tables first.
+	 * A column may have another STORAGE in a partition than in the parent, so
+	 * check all tables first.
 	 */
 	foreach(cell, relids)
 	{
@@ -763,7 +765,8 @@ tp_disable_tables(List *relids)
 
 /*
  * Lock and check a table, or a partitioned table and its partitions, for a
- * function that works on tables of the access method.  Leave out other tables.
+ * function that works on tables of the access method.  Return the tables that
+ * use the access method, and the partitioned tables.
  */
 List *
 tp_lock_own_tables(Oid relid, const char *function)
@@ -794,10 +797,10 @@ tp_lock_own_tables(Oid relid, const char *function)
 /*
  * toast_policy.disable(relation regclass) returns void
  *
- * The reverse of enable(): give the table back to heap, and each governed
- * column its type's default storage.  Stored values stay as they are.  Raise
- * an error if the relation is not a table of access method toast_policy, and
- * in the same cases as enable().
+ * Reverse enable(): give the table back to heap, and give each governed column
+ * the default storage of its type.  Stored values stay as they are.  Raise an
+ * error if the relation is not a table of access method toast_policy, and in
+ * the same cases as enable().
  */
 Datum
 tp_disable(PG_FUNCTION_ARGS)

@@ -57,8 +57,8 @@ PG_FUNCTION_INFO_V1(tp_guard_drop);
 static object_access_hook_type tp_next_object_access_hook = NULL;
 
 /*
- * Return the objects that the extension depends on: itself, its schema, and
- * the extensions that created the schema.
+ * Return the extension and the objects that it depends on: its schema, and the
+ * extensions that created the schema.
  */
 static ObjectAddresses *
 tp_extension_and_base(void)
@@ -108,7 +108,7 @@ tp_extension_and_base(void)
 	return result;
 }
 
-/* Return true if the role owns one of these objects. */
+/* Return true if the role owns one of the objects. */
 static bool
 tp_owns_any(Oid role, const ObjectAddresses *objects)
 {
@@ -143,7 +143,8 @@ tp_owns_any(Oid role, const ObjectAddresses *objects)
 /*
  * Return true if the statement drops the extension together with dependent
  * objects.  The statement may name the extension, or an object that the
- * extension depends on.
+ * extension depends on.  Also return true if it drops the extension's access
+ * method or a type of the extension with CASCADE.
  */
 static bool
 tp_drops_extension(Node *statement)
@@ -201,9 +202,9 @@ tp_drops_extension(Node *statement)
 }
 
 /*
- * Count the columns of tables whose types are the extension's, or are made of
- * these: arrays, domains, composite types.  Set *relid and *attnum to the
- * first one found.
+ * Count the table columns whose type is one of the extension's types, or an
+ * array, domain or composite type made of them.  Set *relid and *attnum to the
+ * first column found.
  */
 static int
 tp_count_columns(Oid *relid, AttrNumber *attnum)
@@ -382,8 +383,8 @@ tp_fix_open_index(Oid indexid)
 }
 
 /*
- * Return true if the current command has made a key of the index EXTERNAL that
- * could be a governed column.
+ * Return true if the index has an EXTERNAL key that could be a governed
+ * column, changes of the current command included.
  */
 static bool
 tp_has_external_key(Oid indexid)
@@ -409,8 +410,8 @@ tp_has_external_key(Oid indexid)
 
 /*
  * ALTER TABLE ... SET STORAGE EXTERNAL also makes the keys of indexes
- * EXTERNAL.  Restore the storage of keys in indexes of the access method's
- * tables.
+ * EXTERNAL.  If the table uses the access method, restore the storage of these
+ * keys.
  */
 static void
 tp_restore_index_storage(Oid relid)
@@ -432,7 +433,7 @@ tp_restore_index_storage(Oid relid)
 		{
 			if (tp_has_external_key(lfirst_oid(cell)))
 			{
-				/* a row written by this command cannot be updated again */
+				/* a command cannot update a catalog row that it has written */
 				CommandCounterIncrement();
 				tp_fix_index_storage(rel, lfirst_oid(cell));
 			}
@@ -444,9 +445,9 @@ tp_restore_index_storage(Oid relid)
 
 /*
  * Hook on the creation and alteration of objects.  Handle the storage of index
- * keys, and new tables and columns.  Whoever creates an index on a table of
- * the access method, or alters one of its columns, has opened the table, and
- * so has loaded this library.
+ * keys, and new tables and columns.  A session that creates an index on a
+ * table of the access method, or alters a column of the table, has opened the
+ * table, and so has loaded this library.
  */
 static void
 tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
@@ -485,7 +486,7 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 			if (rel->rd_tableam == tp_access_method())
 			{
 				/*
-				 * Make the row visible, so that it can be updated;
+				 * Make the catalog row visible, so that it can be updated;
 				 * index_create() does the same next.
 				 */
 				CommandCounterIncrement();

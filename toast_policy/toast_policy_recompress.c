@@ -3,7 +3,7 @@
  * toast_policy_recompress.c
  *	  toast_policy.recompress(): rewrite a table and judge its values anew.
  *
- * The rewrite is that of VACUUM FULL.  It keeps every row version that a
+ * The rewrite works as in VACUUM FULL.  It keeps every row version that a
  * transaction may still need, swaps files at the end, and reports its progress
  * in pg_stat_progress_cluster.  Only the copying of rows is different:
  * governed values are fetched and decompressed, and the policy decides again
@@ -45,7 +45,7 @@ tp_recompressing(Relation rel)
 }
 
 /*
- * Return the tuple that replaces another one, in the current memory context.
+ * Return the tuple that replaces the given one, in the current memory context.
  * values and isnull must have space for all columns.
  */
 HeapTuple

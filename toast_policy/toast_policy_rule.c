@@ -3,21 +3,22 @@
  * toast_policy_rule.c
  *	  Choose and compress values of a row before heap gets the row.
  *
- * heap makes a row smaller that is too large.  It compresses the EXTENDED
- * columns, the largest value first, and then moves values out of line, until
- * the row fits.  heap never compresses EXTERNAL columns, and never changes a
- * value that is already compressed.  So the governed columns, whose values the
- * policy compresses, are EXTERNAL.  This file does the work of heap's first
- * round before heap.  It chooses the values that heap would compress if the
- * governed columns were EXTENDED.  It compresses a chosen value if that pays,
- * and leaves all other values to heap.
+ * If a row is too large, heap makes it smaller.  In a first round, heap
+ * compresses the EXTENDED columns, the largest value first.  Then it moves
+ * values out of line, until the row fits.  heap never compresses EXTERNAL
+ * columns, and never changes a value that is already compressed.  So the
+ * governed columns, whose values the policy compresses, are EXTERNAL.  This
+ * file does the work of heap's first round before heap gets the row.  It
+ * chooses the values that heap would compress if the governed columns were
+ * EXTENDED.  It compresses a chosen value if that pays, and leaves all other
+ * values to heap.
  *
  * In a row from this file, heap's own first round has less to do.  In two
- * points, heap treats such a row differently from a row with EXTENDED columns
- * only.  heap does not examine a row that has become smaller than
- * TOAST_TUPLE_THRESHOLD, even if the table's toast_tuple_target is lower.  And
- * heap first tries to compress the EXTENDED columns, and only then moves a
- * value out of line that this file has compressed.
+ * points, heap treats such a row differently from a row that has only EXTENDED
+ * columns.  First, heap does not examine a row that has become smaller than
+ * TOAST_TUPLE_THRESHOLD, even if the table's toast_tuple_target is lower.
+ * Second, heap tries to compress the EXTENDED columns before it moves out of
+ * line a value that this file has compressed.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -99,8 +100,8 @@ typedef struct TpHeapRow
 } TpHeapRow;
 
 /*
- * How many values of a column to compress without probe, because compression
- * has paid lately.
+ * Number of values of a column to compress without a probe, because
+ * compression has paid for the column's recent values.
  */
 typedef struct TpStreak
 {
@@ -113,7 +114,9 @@ typedef struct TpStreak
 #define TP_STREAKS			64	/* columns that a backend remembers */
 #define TP_STREAK_MAX		31
 
-/* Do not probe a compressed value that has become smaller by this part. */
+/*
+ * Do not probe a value that compression has made smaller by 1/TP_CLEAR_PART.
+ */
 #define TP_CLEAR_PART		4
 
 /*
@@ -124,7 +127,8 @@ typedef struct TpStreak
 
 /*
  * Return true if the policy governs the column, provided that its table uses
- * the access method.  ztext and zbytea compress their values themselves.
+ * the access method.  Columns of ztext and zbytea are never governed, because
+ * these types compress their values themselves.
  */
 bool
 tp_column_is_governed(Form_pg_attribute att)
@@ -134,7 +138,7 @@ tp_column_is_governed(Form_pg_attribute att)
 		!tp_is_compressed_type(att->atttypid);
 }
 
-/* Get the relation's columns, from its cache if possible. */
+/* Return the relation's columns, from its rd_amcache if possible. */
 static const TpTable *
 tp_get_table(Relation rel)
 {
@@ -169,7 +173,7 @@ tp_get_table(Relation rel)
 
 	/*
 	 * Store the result only now, because examining the types may rebuild the
-	 * entry.
+	 * relation's cache entry.
 	 */
 	Assert(rel->rd_amcache == NULL);
 	rel->rd_amcache = MemoryContextAlloc(CacheMemoryContext, size);
@@ -215,7 +219,10 @@ tp_stays_out_of_line(Relation rel, const struct varlena *value,
 	return occasion == TP_UPDATE && tp_is_own_pointer(rel, value);
 }
 
-/* Return true if compressed values are judged like raw ones. */
+/*
+ * Return true if the policy judges compressed values like raw ones, which
+ * means that it decides anew whether to compress them.
+ */
 static bool
 tp_judges_anew(TpOccasion occasion)
 {
@@ -225,7 +232,7 @@ tp_judges_anew(TpOccasion occasion)
 
 /*
  * Return true if it is certain that the policy has nothing to do for the row.
- * This costs next to nothing for a small row, because most rows are small.
+ * The check is quick for a small row, because most rows are small.
  */
 bool
 tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
@@ -240,8 +247,9 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		return true;
 
 	/*
-	 * heap does not examine a small tuple without values out of line.  But
-	 * the tuple may be small only because some values came compressed.
+	 * heap does not examine a small tuple without values out of line.  If
+	 * compressed values are judged anew, examine the tuple all the same,
+	 * because it may be small only because values came compressed.
 	 */
 	if (!anew && (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot)))
 	{
@@ -265,7 +273,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		if (VARATT_IS_EXTERNAL(value))
 		{
 			/*
-			 * All other such values are large, or heap must get their
+			 * Any other value out of line is large, or heap must get its
 			 * contents.
 			 */
 			if (!tp_stays_out_of_line(rel, value, occasion))
@@ -292,11 +300,11 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 /*
  * Compress a value that is in memory and raw, if that pays.
  *
- * room is the size, header included, with which the value remains in its row;
- * 0 if the value cannot remain in the row.  If probe is true, examine first
- * whether the data can be compressed at all.  Return a palloc'd value in
+ * room is the largest size, header included, with which the value remains in
+ * its row; 0 if the value cannot remain in the row.  If probe is true, examine
+ * first whether the data can be compressed at all.  Return a palloc'd value in
  * core's format, or NULL if the raw value is to be stored.  Set *outcome to
- * the finding.
+ * what was done.
  */
 static struct varlena *
 tp_compress_value(TpCodec codec, int level, const struct varlena *value,
@@ -310,7 +318,7 @@ tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 
 	*outcome = TP_KEPT_RAW;
 
-	/* do not compress small values with pglz, as core does */
+	/* like core, do not compress small values with pglz */
 	if (codec == TP_PGLZ && rawsize < PGLZ_strategy_default->min_input_size)
 		return NULL;
 	if (probe && tp_incompressible(codec, source, rawsize))
@@ -335,8 +343,8 @@ tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 }
 
 /*
- * Return the codec of a governed column.  Raise an error if the server cannot
- * read lz4.
+ * Return the codec of a governed column.  Raise an error if it is lz4, and the
+ * server was built without lz4.
  */
 static TpCodec
 tp_column_codec(Form_pg_attribute att)
@@ -360,9 +368,9 @@ tp_column_codec(Form_pg_attribute att)
 
 /*
  * Prepare one governed value.  Fetch the value if heap would fetch it anyway,
- * and decompress the value if the policy is to judge it, which means to decide
- * whether to compress it.  Return true if the policy is to judge it.  Set
- * *exact if the value has been fetched and still has its stored form.
+ * and decompress it if compressed values are judged anew.  Return true if the
+ * policy is to judge the value.  Set *exact to true if the value has been
+ * fetched and still has its stored form.
  */
 static bool
 tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
@@ -399,8 +407,8 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 	bool		candidates = false;
 
 	/*
-	 * Read the table before any value is fetched: fetching may rebuild the
-	 * relation's cache entry, and free the table.
+	 * Read *table before any value is fetched: fetching may rebuild the
+	 * relation's cache entry, and free *table.
 	 */
 	for (int i = 0; i < table->nvarlena; i++)
 		if (table->varlena[i].governed)
@@ -491,7 +499,7 @@ tp_row_largest(const TpHeapRow *row)
 	return largest;
 }
 
-/* Return the record of the column's recent values. */
+/* Return the streak of the column, which records its recent values. */
 static TpStreak *
 tp_get_streak(Oid relid, AttrNumber attnum)
 {
@@ -509,14 +517,14 @@ tp_get_streak(Oid relid, AttrNumber attnum)
 }
 
 /*
- * Judge one governed value.  room is the size with which it remains in its
- * row.  Return the compressed value, or NULL.
+ * Judge one governed value.  room is the largest size with which it remains in
+ * its row.  Return the compressed value, or NULL if the value stays raw.
  *
  * The probe costs time, and saves time only if the value cannot be compressed.
  * So if compression has paid for the column's recent values, probe only now
- * and then before the compression.  Otherwise, probe after the compression,
- * but only if the value has not become much smaller.  This makes the stored
- * form independent of the column's earlier values.
+ * and then before the compression.  For the values in between, probe after the
+ * compression, but only if the value has not become much smaller.  So the
+ * stored form does not depend on the column's earlier values.
  */
 static struct varlena *
 tp_row_judge_value(TpHeapRow *row, int index, Size room)
@@ -643,8 +651,8 @@ tp_row_put_back(TpHeapRow *row, TpOccasion occasion)
 }
 
 /*
- * Judge the governed values of a row with the same limits and in the same
- * order as heap_toast_insert_or_update() would compress them.
+ * Judge the governed values of a row in the order and with the limits that
+ * heap_toast_insert_or_update() would use to compress them.
  *
  * Replace values by compressed ones, or by flat ones if they were not flat.
  * palloc the new values in the current context, together with temporary data.

@@ -9,9 +9,9 @@
  * table has a fixed number of places.  When all places are taken, further
  * tables share one place, which the view shows without a name.
  *
- * From 17 on, the shared table needs no preloading.  Before that, it exists
- * only if the library is in shared_preload_libraries; otherwise the view shows
- * the counts of the session itself.
+ * From 17 on, the shared table needs no preloading.  Before 17, it exists only
+ * if the library is in shared_preload_libraries; otherwise the view shows the
+ * counts of the session itself.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -40,7 +40,7 @@
 PG_FUNCTION_INFO_V1(tp_stats_rows);
 PG_FUNCTION_INFO_V1(tp_stats_reset);
 
-/* Name of the shared memory and its lock, which appears in wait events */
+/* Name of the shared memory and of its lock; wait events show this name */
 #define TP_STATS_NAME		"toast_policy statistics"
 
 /* Number of tables that are counted separately, in all databases together */
@@ -109,7 +109,7 @@ tp_stats_attach(void)
 	}
 }
 
-/* Add one entry's counts to another one's. */
+/* Add the counts of one entry to the counts of another entry. */
 static void
 tp_stats_add(TpStatsEntry *to, const TpStatsEntry *from)
 {
@@ -126,7 +126,10 @@ tp_stats_start(TpStatsKey key)
 	return (key.relid ^ (key.dbid * 2654435761U)) % TP_STATS_PLACES;
 }
 
-/* Return the place of a table.  The caller must hold the lock. */
+/*
+ * Return the place of a table.  If the table has none, give it a free place.
+ * If no place is free, return the common one.  The caller must hold the lock.
+ */
 static TpStatsEntry *
 tp_stats_place(TpStatsKey key)
 {
@@ -171,7 +174,7 @@ tp_stats_free(uint32 place)
 	memset(&entries[place], 0, sizeof(TpStatsEntry));
 }
 
-/* Free the place of a table that is dropped, if it has one. */
+/* Free the place of a table that is dropped, if the table has one. */
 void
 tp_stats_forget(Oid relid)
 {
@@ -201,7 +204,7 @@ tp_stats_forget(Oid relid)
 }
 
 /*
- * Add the backend's counts to the shared table.  This cannot fail, since the
+ * Add the backend's counts to the shared table.  Raise no error, since the
  * transaction may have been committed.
  */
 static void
@@ -242,7 +245,7 @@ tp_stats_xact_callback(XactEvent event, void *arg)
 	}
 }
 
-/* Count one value, by its sizes before and after in bytes. */
+/* Count one value, with its sizes in bytes before and after the decision. */
 void
 tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 {
@@ -281,7 +284,7 @@ tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 	tp_stats_changed = true;
 }
 
-/* Write one row of the view. */
+/* Add the row of one entry to the result, unless its counts are zero. */
 static void
 tp_stats_put_row(ReturnSetInfo *rsinfo, const TpStatsEntry *entry,
 				 TimestampTz reset)

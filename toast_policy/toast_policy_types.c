@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_types.c
- *	  The types ztext and zbytea: text and bytea that carry their own
- *	  compression, by codecs that the server's TOAST does not know.
+ *	  The types ztext and zbytea: text and bytea that compress their values
+ *	  themselves, also by codecs that the server's TOAST does not know.
  *
- * The payload of a value of either type, frozen with the first release:
+ * The payload of a value of either type has this format, which is frozen with
+ * the first release:
  *
- *	raw			1 byte	0x00 to 0x30: the upper half is the codec that was
- *						tried and did not pay, 0 if none was
+ *	raw			1 byte	0x00 to 0x30: the upper four bits are the codec that
+ *						was tried and did not pay, 0 if none was tried
  *				the data
  *	compressed	1 byte	0x01 lz4 (block format), 0x02 snappy, 0x03 zstd (frame
  *						with its content size)
@@ -23,10 +24,10 @@
  * this codec again.
  *
  * The types' storage is EXTERNAL.  So the server does not compress their
- * values again, and needs only the chunks in question to read a part of a raw
+ * values again, and reads only the chunks that it needs for a part of a raw
  * value.
  *
- * A value can contain anything if a superuser created a binary cast to the
+ * A value can contain any bytes if a superuser created a binary cast to the
  * type, or if a disk returned wrong data.  Everything that is read from a
  * value is checked before it is used.
  *
@@ -60,7 +61,10 @@
 #define TZ_RAW_HEADER			1
 #define TZ_COMPRESSED_HEADER	5
 
-/* Shorter strings, in bytes, are not worth a codec's effort. */
+/*
+ * Strings of up to this many bytes are not compressed, because it does not
+ * pay.
+ */
 #define TZ_MIN_SIZE				64
 
 /* The largest size of a text or a bytea without its header */
@@ -69,9 +73,10 @@
 /*
  * Maximum number of raw bytes from one compressed byte, or from one block of
  * zstd.  A value that claims more bytes is corrupt, so do not allocate memory
- * for it.  A match of lz4 has 255 bytes for each byte of its length, and a
- * match of snappy 64 bytes in three.  A block of zstd has three bytes of
- * header and one of content.
+ * for it.  In lz4, each byte that encodes the length of a match stands for up
+ * to 255 raw bytes.  In snappy, a match of three bytes stands for up to 64 raw
+ * bytes.  A block of zstd has at least three bytes of header and one of
+ * content.
  */
 #define TZ_LZ4_MAX_RATIO		255
 #define TZ_SNAPPY_MAX_RATIO		32
@@ -465,8 +470,8 @@ tp_ztext_send(PG_FUNCTION_ARGS)
 }
 
 /*
- * zbytea_in(cstring, oid, typmod int4) returns zbytea: any notation of bytea.
- * Errors: those of bytea's input.
+ * zbytea_in(cstring, oid, typmod int4) returns zbytea: accepts any notation of
+ * bytea.  Errors: the same as for bytea's input.
  */
 PG_FUNCTION_INFO_V1(tp_zbytea_in);
 Datum
@@ -542,8 +547,9 @@ tp_type_from_raw(PG_FUNCTION_ARGS)
 }
 
 /*
- * bpchar_ztext(bpchar, typmod int4, explicit bool) returns ztext: without
- * trailing blanks, as bpchar becomes text.  Errors: bad type modifier.
+ * bpchar_ztext(bpchar, typmod int4, explicit bool) returns ztext: removes
+ * trailing blanks, as the cast from bpchar to text does.  Errors: bad type
+ * modifier.
  */
 PG_FUNCTION_INFO_V1(tp_bpchar_ztext);
 Datum
@@ -562,11 +568,11 @@ tp_bpchar_ztext(PG_FUNCTION_ARGS)
 }
 
 /*
- * ztext_recode(ztext, typmod int4, explicit bool) returns ztext, and the same
- * for zbytea: the value with the codec of the type modifier.  A value that
- * already has this codec, or for which this codec has been tried, is returned
- * unchanged, even if it is stored out of line.  Errors: bad type modifier,
- * corrupt value.
+ * ztext_recode(ztext, typmod int4, explicit bool) returns ztext, and
+ * zbytea_recode() is the same for zbytea: the value with the codec of the type
+ * modifier.  A value that already has this codec, or for which this codec has
+ * been tried, is returned unchanged, even if it is stored out of line.
+ * Errors: bad type modifier, corrupt value.
  */
 PG_FUNCTION_INFO_V1(tp_type_recode);
 Datum
@@ -594,8 +600,9 @@ tp_type_recode(PG_FUNCTION_ARGS)
 }
 
 /*
- * ztext_typmod_in(cstring[]) returns int4: the number of the codec that the type
- * modifier names.  It also serves zbytea.  Errors: not the name of one codec.
+ * ztext_typmod_in(cstring[]) returns int4: the number of the codec that the
+ * type modifier names.  zbytea uses this function, too.  Errors: not the name
+ * of one codec.
  */
 PG_FUNCTION_INFO_V1(tp_type_typmod_in);
 Datum

@@ -2,7 +2,7 @@
  *
  * toast_policy_types_ops.c
  *	  Comparison, hashing, sort support and partial access of ztext and
- *	  zbytea, with the results of text and bytea for the raw data.
+ *	  zbytea, with the results that text and bytea have for the raw data.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -59,7 +59,7 @@ tz_open(Datum value, TzKind kind, TpRaw *raw)
 	}
 }
 
-/* Return the number of raw bytes of an argument, without fetching it. */
+/* Return the number of raw bytes of an argument, without fetching its data. */
 static inline int32
 tz_size(Datum value, TzKind kind)
 {
@@ -86,9 +86,9 @@ tz_compare_bytes(const char *data1, int32 size1, const char *data2, int32 size2)
 }
 
 /*
- * Return true if the collation is deterministic: then strings are equal if
- * their bytes are equal.  Return false without a collation; the caller's other
- * path raises the error.
+ * Return true if the collation is deterministic, which means that strings are
+ * equal only if their bytes are equal.  Return false if there is no collation:
+ * the caller then compares by the collation, which raises the error.
  */
 static inline bool
 tz_collation_is_deterministic(Oid collid)
@@ -117,7 +117,7 @@ tz_equal_bytes(Datum value1, TzKind kind1, Datum value2, TzKind kind2)
 	return result;
 }
 
-/* Compare the pair; text uses the function's collation. */
+/* Compare the two arguments, by bytes or by the function's collation. */
 static int
 tz_compare(FunctionCallInfo fcinfo, TzKind kind1, TzKind kind2, bool bytes)
 {
@@ -149,9 +149,9 @@ tz_equal(FunctionCallInfo fcinfo, TzKind kind1, TzKind kind2, bool bytes)
 }
 
 /*
- * The functions of one pair of types: NAME_eq, NAME_ne, NAME_lt, NAME_le,
- * NAME_gt and NAME_ge return bool, NAME_cmp is btree support function 1.  Errors:
- * a corrupt value, a collation that cannot be determined.
+ * Define the functions of one pair of types: NAME_eq, NAME_ne, NAME_lt,
+ * NAME_le, NAME_gt and NAME_ge return bool, NAME_cmp is btree support function
+ * 1.  Errors: a corrupt value, a collation that cannot be determined.
  */
 #define TZ_COMPARISON(function, type, expression) \
 PG_FUNCTION_INFO_V1(function); \
@@ -202,7 +202,7 @@ TZ_EXTREME(tp_zbytea_larger, >, true);
 
 /*
  * ztext_hash(ztext) returns int4 and ztext_hash_extended(ztext, int8) returns
- * int8: hash support functions 1 and 2, with the same results as text's
+ * int8: hash support functions 1 and 2, with the same results as those of text
  */
 PG_FUNCTION_INFO_V1(tp_ztext_hash);
 Datum
@@ -250,8 +250,8 @@ tz_hash_bytes(FunctionCallInfo fcinfo, TzKind kind, bool extended)
 }
 
 /*
- * The same for zbytea, and for bytea, whose functions in core have another
- * signature in 18 than before.
+ * Hash support functions of zbytea, and of bytea, whose functions in core have
+ * another signature in 18 than before.
  */
 #define TZ_HASH(function, kind, extended) \
 PG_FUNCTION_INFO_V1(function); \
@@ -440,9 +440,9 @@ tp_ztext_length(PG_FUNCTION_ARGS)
 }
 
 /*
- * From the arguments start and length (or none) of a substring function,
- * compute the number of places to skip and to take; -1 means to take all
- * places that follow.  Errors: negative length.
+ * From the arguments start and length of a substring function, compute the
+ * number of characters or bytes to skip and to take.  *take is -1 if all that
+ * follow are to be taken, as without a length.  Errors: negative length.
  */
 static void
 tz_substring_range(FunctionCallInfo fcinfo, int32 *skip, int32 *take)
@@ -466,8 +466,8 @@ tz_substring_range(FunctionCallInfo fcinfo, int32 *skip, int32 *take)
 }
 
 /*
- * substr(zbytea, start int4 [, length int4]) returns bytea, and substring(): as
- * the functions of bytea.  Errors: negative length.
+ * substr(zbytea, start int4 [, length int4]) returns bytea, and substring():
+ * do what the functions of bytea do.  Errors: negative length.
  */
 PG_FUNCTION_INFO_V1(tp_zbytea_substr);
 Datum
@@ -482,8 +482,8 @@ tp_zbytea_substr(PG_FUNCTION_ARGS)
 }
 
 /*
- * substr(ztext, start int4 [, length int4]) returns text, and substring(): as the
- * functions of text.  Errors: negative length.
+ * substr(ztext, start int4 [, length int4]) returns text, and substring(): do
+ * what the functions of text do.  Errors: negative length.
  *
  * If characters can have several bytes, the position of the first wanted
  * character is not known.  Then read all bytes before this character, as the

@@ -1,24 +1,25 @@
 /* toast_policy/without_library.sql */
 
 --
--- The way out if the library toast_policy is lost and cannot be installed
--- again.  This script gives all tables of the access method back to heap, which
--- can read them.  Run it as superuser, in each database that has the extension:
+-- Use this script if the library toast_policy is lost and cannot be installed
+-- again.  The script gives all tables of the access method back to heap, which
+-- can read them.  Run it as superuser, in each database that has the
+-- extension:
 --
 --	psql -X -v ON_ERROR_STOP=1 -1 -f without_library.sql DATABASE
 --
 -- If the library exists, toast_policy.disable_all() does the same, with locks
--- and checks.  This script needs none, since nobody can open the tables without
--- the library.  But restart the server before, so that no session still has the
--- library in memory.
+-- and checks.  This script needs no locks and checks, since nobody can open
+-- the tables without the library.  But restart the server before, so that no
+-- session still has the library in memory.
 --
--- DROP EXTENSION toast_policy works afterwards.  It is refused as long as
--- columns of the types ztext and zbytea exist.  Do not use CASCADE then: it
--- would drop these columns, and only the library can read them.
+-- After the script, DROP EXTENSION toast_policy works, unless columns of the
+-- types ztext and zbytea exist.  If they exist, do not use CASCADE: it would
+-- drop these columns, and only the library can read them.
 --
 
--- this trigger calls the library at each DROP EXTENSION, ACCESS METHOD, SCHEMA,
--- OWNED and TYPE
+-- this trigger calls the library for each DROP EXTENSION, DROP ACCESS METHOD,
+-- DROP SCHEMA, DROP OWNED and DROP TYPE
 ALTER EVENT TRIGGER toast_policy_guard DISABLE;
 
 -- governed columns, and the columns of their partitioned tables, get their
@@ -39,7 +40,8 @@ WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
 	AND a.attstorage OPERATOR(pg_catalog.=) 'e'
 	AND t.typstorage OPERATOR(pg_catalog.<>) 'e';
 
--- the tables no longer depend on the access method (nothing depends on heap)
+-- the tables no longer depend on the access method (no dependency on heap is
+-- recorded)
 DELETE FROM pg_catalog.pg_depend d
 USING pg_catalog.pg_am m
 WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
@@ -48,7 +50,7 @@ WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
 	AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
 	AND d.deptype OPERATOR(pg_catalog.=) 'n';
 
--- the tables become heap's; a partitioned table has no access method of its own
+-- the tables get access method heap; a partitioned table gets none
 UPDATE pg_catalog.pg_class c
 SET relam = CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'p' THEN 0 ELSE h.oid END
 FROM pg_catalog.pg_am m, pg_catalog.pg_am h

@@ -1,23 +1,24 @@
 #
 # common.sh - functions that the shell tools of pg_dense share
 #
-# Sourced, never run.  Sets $top (the checkout) and $prog (the tool, as in tools/check, for
-# messages), and defines the functions below.  Messages follow the PostgreSQL style: one
-# line, lower case, no period, on stderr.
+# The tools source this file; it is not a program.  It sets $top (the checkout) and $prog (the
+# tool, as in tools/check, for messages), and defines the functions below.  Messages follow the
+# PostgreSQL style: one line, lower case, no period, on stderr.
 #
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 prog=tools/$(basename "$0")
 
-# Generated files must be readable by the account that the servers run as, also if the
-# administrator's own files are private.
+# Generated files must be readable by the account that the servers run as, even if the
+# administrator's umask makes files private.
 umask 022
 
 # Messages of other programs are searched for known causes, so keep them English.
-# shellcheck disable=SC2034	# by tools/run-unprivileged
+# shellcheck disable=SC2034	# used by tools/run-unprivileged
 caller_lc_all=${LC_ALL:-}
 export LC_ALL=C
 
-# Do not pass variables and jobs of a make that calls a tool to the makes that the tool calls.
+# If make has called the tool, do not pass variables and jobs of that make to the makes that
+# the tool calls.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
 die()
@@ -48,8 +49,8 @@ case $top in
 	*[[:space:]\'\"\\\$:]*) die "the path of the checkout may not contain blanks, quotes, \"\$\" or \":\": \"$top\"" ;;
 esac
 
-# need_space DIR MEGABYTES - fail early and in one line.  Otherwise a full disk would show up
-# as a crash of the compiler.
+# need_space DIR MEGABYTES - fail early and in one line if there is less free space.  Otherwise
+# a full disk would show up as a crash of the compiler.
 need_space()
 {
 	local dir=$1 free
@@ -66,7 +67,7 @@ need_tmp()
 	need_space "$dir" 32
 }
 
-# make_dir DIR... - mkdir -p that reports a failure in one line, with the cause
+# make_dir DIR... - run mkdir -p, and report a failure in one line, with the cause
 make_dir()
 {
 	local message
@@ -83,9 +84,9 @@ need_account()
 
 # account_dir DIR - make a directory if there is none, and give it to $account
 #
-# For root only, and only in a directory where the account can write nothing.  The contents
-# keep their owner, and so does a directory of a third account: the owner of a directory may
-# have put a link to any file there.
+# Call this only as root, and only for a directory whose parent the account cannot write to.
+# The contents of the directory keep their owner, and so does a directory of a third account:
+# the owner of a directory may have put a link to any file there.
 account_dir()
 {
 	local owner
@@ -96,8 +97,8 @@ account_dir()
 		die "\"$1\" belongs to account \"$(stat -L -c %U -- "$1")\", not to \"$account\" (hint: remove it, or set PGDENSE_ACCOUNT to the account that runs the servers here)"
 }
 
-# lock NAME - hold build/NAME.lock until this process ends, so that two builds
-# of one tree wait for each other.
+# lock NAME - hold build/NAME.lock until this process ends, so that of two builds of one tree,
+# the second waits for the first.
 lock()
 {
 	make_dir "$(dirname "$top/build/$1.lock")"
@@ -120,16 +121,17 @@ bar()
 
 # step TITLE LOG PROGRESS COMMAND [ARG...]
 #
-# Run COMMAND with its output in LOG, and show one line: the title, a bar while
-# it runs on a terminal, and the time it took.  PROGRESS is a function that
-# prints "DONE TOTAL" ("" for none).  On failure the end of the log and its
-# path follow; a full disk gets one line instead.  Returns COMMAND's status.
+# Run COMMAND with its output in LOG, and show one line: the title, a bar while COMMAND runs
+# (only on a terminal), and the time it took.  PROGRESS is a function that prints "DONE TOTAL"
+# ("" for none).  If COMMAND fails, also show the end of the log and the log's path, or only
+# one line if the disk is full.  Return COMMAND's status.
 step()
 {
 	local title=$1 log=$2 progress=$3 begin=$SECONDS pid rc=0 tick=0
 	shift 3
 	[ -t 2 ] || printf '%s ...' "$title" >&2
-	# In a process group of its own, so that an interrupt can end all of it.
+	# Run the command in a process group of its own, so that an interrupt can end all its
+	# processes.
 	set -m
 	("$@") > "$log" 2>&1 < /dev/null &
 	pid=$!
@@ -138,14 +140,14 @@ step()
 	if [ -t 2 ]; then
 		while kill -0 $pid 2> /dev/null; do
 			if [ $((tick++ % 5)) = 0 ]; then
-				# shellcheck disable=SC2046	# two words are meant
+				# shellcheck disable=SC2046	# the function prints two words
 				if [ -n "$progress" ]; then bar "$title" $($progress); else printf '\r%s ... %d s' "$title" $((SECONDS - begin)) >&2; fi
 			fi
 			sleep 0.2
 		done
 		printf '\r%s ...\033[K' "$title" >&2
 	fi
-	# A signal that is trapped ends wait, not the command.
+	# A signal that is trapped ends "wait", but not the command.
 	while wait $pid || rc=$?; kill -0 $pid 2> /dev/null; do rc=0; done
 	step_pid=
 	if [ $rc = 0 ]; then
@@ -161,7 +163,7 @@ step()
 	return $rc
 }
 
-# End the command that step runs, with make, compilers and all, and then this tool.
+# End the command that step runs, with all its processes, and then this tool.
 step_pid=
 interrupted()
 {
@@ -175,7 +177,8 @@ interrupted()
 	exit 130
 }
 
-# release MAJOR FIELD - look up tools/pg-versions; FIELD is version, tarball, sha256 or suite.
+# release MAJOR FIELD - print a field of tools/pg-versions; FIELD is version, tarball, sha256
+# or suite.
 release()
 {
 	awk -v major="$1" -v field="$2" '
@@ -206,7 +209,8 @@ features()
 	grep -v '^#\|^$' "$top/tools/feature-list" || true
 }
 
-# patched_features MAJOR - print the features with patches for MAJOR, in stacking order
+# patched_features MAJOR - print the features with patches for MAJOR, in the order in which the
+# patches are stacked
 patched_features()
 {
 	local feature
@@ -215,33 +219,36 @@ patched_features()
 	done
 }
 
-# needs_patch FEATURE - return true if its extension works with the server patch only
+# needs_patch FEATURE - return true if its extension works only with the server patch
 needs_patch()
 {
 	grep -q '^patched :=' "$top/$1/Makefile"
 }
 
-# is_patched MAJOR - return true if it has any series: its server is dense, with all of them
+# is_patched MAJOR - return true if any feature has a series for MAJOR.  Then the server to
+# test is dense, which has all series.
 is_patched()
 {
 	[ -n "$(patched_features "$1")" ]
 }
 
-# python_environment - set $python, and keep pip to the arguments of a tool
+# python_environment - set $python, and drop settings of the caller that conflict with a tool's
+# use of pip
 #
-# The interpreter is the distribution's.  Another one may be out of reach for the account that
-# runs the tests.
+# The interpreter is the distribution's.  The account that runs the tests may be unable to
+# reach another one.
 python_environment()
 {
-	# shellcheck disable=SC2034	# by the tools
+	# shellcheck disable=SC2034	# used by the tools
 	python=/usr/bin/python3
 	[ -x $python ] || die "\"$python\" was not found, run tools/deps test"
-	# Drop the caller's settings for other environments.
+	# Drop the caller's settings for other Python environments.
 	unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_REQUIREMENT PIP_DRY_RUN
 	export PIP_CACHE_DIR=$top/build/pip PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 }
 
-# pip_install VENV PINS - make the environment VENV, with only the packages of PINS
+# pip_install VENV PINS - make the environment VENV, with only the packages that the file PINS
+# lists
 pip_install()
 {
 	$python -m venv "$1" || return 1

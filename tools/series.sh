@@ -1,16 +1,16 @@
 #
 # series.sh - the pristine server tree and the patch series on it
 #
-# Sourced by the tools that deal with server sources, after common.sh, which sets
-# $top and $prog.
+# The tools that deal with server sources source this file after common.sh, which sets $top and
+# $prog.
 #
 # build/MAJOR/src is a git repository.  Its branch "pristine" holds the release tarball as one
 # commit.  refs/pgdense/INPUTS caches the commit of a list of applied series, so that an
-# unchanged series costs nothing.  Names and dates are fixed: the same input gives the same
-# commit ids and the same bytes on every machine, for every account.
+# unchanged series is not applied again.  Names and dates are fixed: the same input gives the
+# same commit ids and the same bytes on every machine, for every account.
 #
 
-# shellcheck disable=SC2154	# top and prog are set there
+# shellcheck disable=SC2154	# common.sh sets top and prog
 
 # Take no setting from the environment or from the user's git configuration.
 # shellcheck disable=SC2046
@@ -19,20 +19,21 @@ unset $(git rev-parse --local-env-vars) GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUT
 export GIT_CONFIG_GLOBAL=$top/tools/gitconfig GIT_CONFIG_NOSYSTEM=1 TZ=UTC
 export GIT_COMMITTER_NAME=pg_dense GIT_COMMITTER_EMAIL=pg_dense@localhost
 
-# Compile servers with debug information, unless the environment says otherwise.  It takes a
-# sixth of the time to compile.  An existing build is not made again for this setting alone.
-# shellcheck disable=SC2034	# used by those that source this
+# Compile servers with debug information, unless the environment says otherwise.  Debug
+# information takes a sixth of the time to compile.  An existing build is not made again for
+# this setting alone.
+# shellcheck disable=SC2034	# used by the tools that source this file
 debug_info=${PGDENSE_DEBUG_INFO:--g}
 
-# import TARBALL GIT_DIR TREE - commit a tarball as branch "pristine" of a
-# repository, unpacking it in the folder TREE.  Runs where "set -e" does not
-# apply, so every failure is passed on by hand.
+# import TARBALL GIT_DIR TREE - commit a tarball as branch "pristine" of a repository,
+# unpacking it in the folder TREE.  This function runs where "set -e" does not apply, so it
+# passes on every failure itself.
 import()
 {
 	local tarball=$1 git_dir=$2 tree=$3 commit
 	export GIT_INDEX_FILE=$git_dir/index.import
 	rm -f "$GIT_INDEX_FILE"
-	# Accounts of this machine may have the user ids of the tarball.
+	# Do not restore owners: accounts of this machine may have the user ids in the tarball.
 	tar -xf "$tarball" -C "$tree" --strip-components=1 --no-same-owner --no-same-permissions &&
 		git -C "$tree" --git-dir="$git_dir" --work-tree="$tree" -c core.looseCompression=1 add -A -f . &&
 		commit=$(git --git-dir="$git_dir" write-tree) &&
@@ -50,8 +51,8 @@ pristine_subject()
 	echo "PostgreSQL ${name#postgresql-}"
 }
 
-# make_pristine MAJOR - bring branch "pristine" of build/MAJOR/src to the release
-# that tools/source gives.  The caller holds the lock of MAJOR.
+# make_pristine MAJOR - bring branch "pristine" of build/MAJOR/src to the release that
+# tools/source gives.  The caller must hold the lock of MAJOR.
 make_pristine()
 {
 	local major=$1 src=$top/build/$1/src fresh=$top/build/$1/src.new tarball subject=
@@ -77,16 +78,15 @@ make_pristine()
 	fi
 }
 
-# clone_pristine MAJOR DIR - a throwaway clone, so that nothing disturbs
-# build/MAJOR/src, where somebody may be at work.
+# clone_pristine MAJOR DIR - make a temporary clone, so that nothing disturbs build/MAJOR/src,
+# where somebody may be at work.
 clone_pristine()
 {
 	git clone -q --shared --single-branch -b pristine "$top/build/$1/src" "$2"
 }
 
-# apply_series MAJOR CLONE BRANCH FEATURE... - put the series of the features,
-# in order, on a new branch of a clone.  git am takes no fuzz.  Reports the
-# first patch that fails and returns 1.
+# apply_series MAJOR CLONE BRANCH FEATURE... - put the series of the features, in order, on a
+# new branch of a clone.  git am accepts no fuzz.  If a patch fails, report it and return 1.
 apply_series()
 {
 	local major=$1 clone=$2 branch=$3 feature patch out
@@ -102,8 +102,8 @@ apply_series()
 	done
 }
 
-# series_commit MAJOR FEATURE... - print the commit that is pristine plus the
-# series of the features, in order.
+# series_commit MAJOR FEATURE... - print the commit of the pristine release plus the series of
+# the features, in order.
 series_commit()
 {
 	local major=$1 src=$top/build/$1/src clone key feature rc=0
@@ -128,8 +128,8 @@ series_commit()
 	[ $rc = 0 ] && git -C "$src" rev-parse --verify -q "$key"
 }
 
-# How the trees are configured and compiled: $configure_options and the environment.
-# shellcheck disable=SC2034	# by tools/server and tools/patches
+# Settings to configure and compile the trees: $configure_options and the environment
+# shellcheck disable=SC2034	# used by tools/server and tools/patches
 configure_options=(--enable-debug --enable-tap-tests --with-icu --with-lz4 --with-zstd)
 
 compiler_settings()
@@ -142,12 +142,12 @@ compiler_settings()
 	done
 
 	# Make paths on the compiler's command line relative to the checkout, and keep the working
-	# directory out of the key: another checkout hits the cache.
+	# directory out of ccache's key.  So another checkout can use the cache.
 	CC=gcc
 	if command -v ccache > /dev/null; then
 		CC="ccache gcc"
 		export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$top
-		# Three servers of two major versions are about 700 MB.
+		# Three servers of two major versions take about 700 MB of the cache.
 		case $(ccache --get-config max_size 2> /dev/null || ccache -k max_size) in
 			*M | [01].*G) export CCACHE_MAXSIZE=2G ;;
 		esac

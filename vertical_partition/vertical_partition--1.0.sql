@@ -2,22 +2,25 @@
 
 \echo Use "CREATE EXTENSION vertical_partition" to load this file. \quit
 
--- What users call and read, and what the definitions of their views and triggers name: a dump
--- contains these names.
+-- This schema has the functions and views that users call and read.  It also has the functions that
+-- the definitions of split views and of triggers name, because a dump contains these names.
 CREATE SCHEMA vertical_partition;
 COMMENT ON SCHEMA vertical_partition IS 'split() and merge(), and the functions and views that go with them';
 GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
 
--- All other functions.  PUBLIC needs the privilege to use them: split(), merge(), relink(),
--- advise() and ALTER TABLE call them with the privileges of their caller, who is the owner of some
--- table.  Each function that does something checks whose table or role it is given.  Statements
--- that read or write a split table need no privilege on this schema.
+-- This schema has all other functions.  PUBLIC needs the USAGE privilege on it: split(), merge(),
+-- relink(), advise() and ALTER TABLE call these functions with the privileges of their caller, who
+-- is the owner of some table.  Each function that changes something or acts as a role checks that
+-- the caller may do so.  Statements that read or write a split table need no privilege on this
+-- schema.
 CREATE SCHEMA vertical_partition_internal;
 COMMENT ON SCHEMA vertical_partition_internal IS 'what the functions of the schema vertical_partition call; of no use to users';
 GRANT USAGE ON SCHEMA vertical_partition_internal TO PUBLIC;
 
 --
--- Functions called by the server: layout.c, link.c, write.c, guard.c
+-- The layout of split tables, and functions that the server calls: vertical_partition_layout.c,
+-- vertical_partition_advise.c, vertical_partition_link.c, vertical_partition_write.c,
+-- vertical_partition_guard.c
 --
 
 CREATE FUNCTION vertical_partition_internal.layout(view regclass, OUT hot regclass, OUT cold regclass, OUT method text,
@@ -29,7 +32,7 @@ RETURNS SETOF record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME'
 
 CREATE FUNCTION vertical_partition_internal.linked_support(internal)
 RETURNS internal LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_linked_support';
--- only the planner calls it, which checks no privilege
+-- only the planner calls this function, and the planner checks no privilege
 REVOKE ALL ON FUNCTION vertical_partition_internal.linked_support(internal) FROM PUBLIC;
 
 CREATE FUNCTION vertical_partition.linked(method text, hot oid, cold_key anyelement)
@@ -51,21 +54,22 @@ RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_delete_cold';
 COMMENT ON FUNCTION vertical_partition.delete_cold() IS 'trigger of a hot part: deletes the cold row after ON DELETE CASCADE';
 
 --
--- The file of the cold part for which the pointers of a row_pointer split were made.  A restored
--- database has no rows here, and needs relink().
+-- For each row_pointer split, this table has the file (relfilenode) of the cold part for which the
+-- pointers were made.  A restored database has no rows in this table, and needs relink().
 --
 
 CREATE TABLE vertical_partition_internal.row_pointers (
     cold oid PRIMARY KEY,
     filenode oid NOT NULL);
--- Every statement that locks rows of such a split reads this table, by C functions that check no
--- privilege.  A wrong row lets SELECT FOR UPDATE omit rows whose pointers are wrong.  Other reads
--- compare keys, and raise an error.  So nobody else may fill or lock the table.  Roles that
--- copy all tables, for logical replication or a backup, may read it.
+-- Every statement that locks rows of a row_pointer split reads this table.  It does so by C
+-- functions that check no privilege.  A wrong row of this table would let SELECT FOR UPDATE omit
+-- rows whose pointers are wrong.  Other reads compare the keys of both parts, and raise an error
+-- for a wrong pointer.  So users get no privilege to write to this table or to lock it.  But PUBLIC
+-- may read it, for roles that copy all tables, for logical replication or a backup.
 GRANT SELECT ON vertical_partition_internal.row_pointers TO PUBLIC;
 
--- A publication of all tables has this table as well.  The rows of the publisher name its own parts
--- and files, so a subscriber leaves them out.
+-- A publication of all tables includes this table as well.  But the publisher's rows of this table
+-- name parts and files of the publisher, so this trigger makes a subscriber ignore them.
 CREATE FUNCTION vertical_partition_internal.leave_out()
 RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -78,25 +82,26 @@ FOR EACH ROW EXECUTE FUNCTION vertical_partition_internal.leave_out();
 ALTER TABLE vertical_partition_internal.row_pointers ENABLE REPLICA TRIGGER leave_out;
 
 -- Record that the pointers of a split view are valid for the current file of its cold part.  Return
--- false if they are not, because a subscription writes to the parts.
+-- false if the pointers are not valid, because a subscription writes to the parts.
 CREATE FUNCTION vertical_partition_internal.set_row_pointers(cold regclass)
 RETURNS boolean LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
 
--- Record that they are valid for no file, so that rows of the cold part may be moved.
+-- Record that the pointers are valid for no file, so that rows of the cold part may be moved.
 CREATE FUNCTION vertical_partition.forget_row_pointers(cold regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_forget_row_pointers_of';
 COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 'allow VACUUM FULL and CLUSTER of a cold part with row pointers; relink() makes them right again';
 
 --
--- Roles that statements run as: owner.c.  A statement that reads the rows of a table, or parses
--- its definition again, may run code of the table's owner.  So it goes through run() or
--- execute_as() with the owner.  Only publications are altered by the caller, who owns them.
+-- Functions that run statements as another role: vertical_partition_owner.c.  A statement that
+-- reads the rows of a table, or parses its definition again, may run code of the table's owner.  So
+-- run() or execute_as() run such a statement as the owner.  Only publications are altered with the
+-- privileges of the caller, who owns them.
 --
--- Meanwhile, the owner's code or another session can give the name of a relation, or of its
--- schema, to another object.  So the names of schemas are held, which stops other sessions.
--- Relations are identified by their OIDs.  Names are built from the OIDs just before they are
--- used, and the result is checked afterwards.
+-- While such statements run, the owner's code or another session can give the name of a relation,
+-- or of its schema, to another object.  So hold_schema_name() prevents other sessions from renaming
+-- the schema.  Relations are identified by their OIDs.  Names are built from the OIDs just before
+-- they are used, and the result is checked afterwards.
 --
 
 CREATE FUNCTION vertical_partition_internal.execute_as(owner oid, statement text)
@@ -111,19 +116,20 @@ RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
 CREATE FUNCTION vertical_partition_internal.hold_schema_name(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_schema_name';
 
--- Keep the privileges on a relation from being changed, which no lock on the relation does.  A
--- GRANT waits, and fails if the relation is gone by then.
+-- Prevent changes of the privileges on a relation until the transaction ends.  No lock on the
+-- relation prevents these.  A GRANT in another session waits, and fails if the relation is gone by
+-- then.
 CREATE FUNCTION vertical_partition_internal.hold_privileges(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_privileges';
 
 CREATE FUNCTION vertical_partition_internal.lock(relation oid, partner_of oid, exclusive boolean, patience integer)
 RETURNS boolean LANGUAGE C AS 'MODULE_PATHNAME', 'vp_lock_relation';
 
--- Raise an error unless all new sessions preload the library.  See preload.c.
+-- Raise an error unless all new sessions preload the library.  See vertical_partition_preload.c.
 CREATE FUNCTION vertical_partition_internal.check_preload("table" text, force boolean)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_check_preload';
 
--- Give a split view the primary key of its hot part, for GROUP BY.  See key.c.
+-- Give a split view the primary key of its hot part, for GROUP BY.  See vertical_partition_key.c.
 CREATE FUNCTION vertical_partition.declare_key(view regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_declare_key';
 COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
@@ -144,7 +150,7 @@ END
 $$;
 
 --
--- Shared by split() and merge(): statements that recreate the properties of a table
+-- Functions that split() and merge() share, to recreate the properties of a table
 --
 
 -- Return the name of a relation, qualified and quoted.
@@ -156,7 +162,8 @@ AS $$
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
 $$;
 
--- Append a suffix to a name, which is shortened to the maximum length as PostgreSQL does.
+-- Append a suffix to a name.  If the result would be too long, shorten the name first, as
+-- PostgreSQL does.
 CREATE FUNCTION vertical_partition_internal.suffixed_name(name name, suffix text)
 RETURNS name LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -171,13 +178,14 @@ BEGIN
 END
 $$;
 
--- A statement consists of head, the name of the table that has the columns, and tail.  For a
--- foreign key of the table to itself, the name of the table that has the referenced columns
--- follows, and reference_tail.  If head is NULL, tail is the whole statement.
+-- A statement that recreates an object, in pieces.  The statement consists of head, the name of the
+-- table that has the columns, and tail.  For a foreign key of the table to itself, the name of the
+-- table that has the referenced columns follows, and then reference_tail.  If head is NULL, tail is
+-- the whole statement.
 CREATE TYPE vertical_partition_internal.definition AS (
     step integer,                   -- statements of a lower step run first
     object text,                    -- for messages
-    columns smallint[],             -- columns used; 0 is the whole row, a negative one a system column
+    columns smallint[],             -- columns used; 0: the whole row, negative: a system column
     is_primary boolean,
     action text,                    -- of a foreign key: DELETE if it deletes rows, SET if it changes columns
     tablespace name,
@@ -186,8 +194,8 @@ CREATE TYPE vertical_partition_internal.definition AS (
     reference smallint[],
     reference_tail text,
     name name,                      -- of a foreign key
-    validate boolean,               -- must it be valid?
-    referenced oid);                -- referenced table, unless it is the table itself
+    validate boolean,               -- must the foreign key be valid?
+    referenced oid);                -- the referenced table, unless it is the table itself
 REVOKE ALL ON TYPE vertical_partition_internal.definition FROM PUBLIC;
 
 -- Split the definition of a foreign key into the text before and after the referenced table's
@@ -206,8 +214,8 @@ AS $$
         pg_get_constraintdef(constraint_oid) d (def)
 $$;
 
--- Add NOT VALID to the end of a foreign key's definition, unless it has that or NOT ENFORCED.
--- The rows are checked later.
+-- Add NOT VALID to the end of a foreign key's definition, unless the definition already ends with
+-- NOT VALID or NOT ENFORCED.  The rows are checked later.
 CREATE FUNCTION vertical_partition_internal.not_valid(tail text)
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -215,7 +223,7 @@ AS $$
     SELECT CASE WHEN tail ~ ' NOT (VALID|ENFORCED)$' THEN tail ELSE tail || ' NOT VALID' END
 $$;
 
--- Return storage parameters as in WITH (...).
+-- Return storage parameters as a list for WITH (...).
 CREATE FUNCTION vertical_partition_internal.options_list(options text[], namespace text DEFAULT '')
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -224,8 +232,9 @@ AS $$
     FROM unnest(options) o
 $$;
 
--- Return the indexes, constraints and extended statistics of a table, with their properties.
--- References to a table of the family become references to the new table.
+-- Return the definitions of the indexes, constraints and extended statistics of a table, and of
+-- their properties.  "family" is the table itself, or a split view and its parts.  A foreign key
+-- that refers to a table of the family will refer to the new table.
 CREATE FUNCTION vertical_partition_internal.definitions(relation oid, family oid[])
 RETURNS SETOF vertical_partition_internal.definition LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -330,7 +339,7 @@ AS $$
     FROM extended WHERE obj_description(oid, 'pg_statistic_ext') IS NOT NULL
 $$;
 
--- Return a temporary name, to be used until the object that has the final name is gone.
+-- Return a temporary name for an object, to be used as long as another object has the final name.
 CREATE FUNCTION vertical_partition_internal.temporary_name(object oid)
 RETURNS name LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -338,8 +347,8 @@ AS $$
     SELECT ('vertical_partition_' || object)::name
 $$;
 
--- Return the clause of an identity column whose sequence is like the given one, under a temporary
--- name.
+-- Return the clause of CREATE TABLE for an identity column.  The sequence of this column is like
+-- the given one, but has a temporary name.
 CREATE FUNCTION vertical_partition_internal.identity_clause(sequence oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -400,8 +409,8 @@ AS $$
     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
 $$;
 
--- Return true if a partitioned table has partitions of other owners.  Reading its rows runs their
--- code.
+-- Return true if a partitioned table has partitions of other owners.  Reading rows of the table can
+-- run code of these owners.
 CREATE FUNCTION vertical_partition_internal.has_foreign_partitions(relation oid)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -410,8 +419,8 @@ AS $$
         WHERE r.oid = relation AND r.relkind = 'p' AND c.relowner <> r.relowner)
 $$;
 
--- Return true if a foreign key compares after a user-defined cast.  The owner of the referenced
--- table would run that cast.
+-- Return true if a foreign key compares values after a user-defined cast.  A check of the foreign
+-- key would run this cast as the owner of the referenced table.
 CREATE FUNCTION vertical_partition_internal.has_users_cast(constraint_oid oid)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -445,8 +454,8 @@ AS $$
     WHERE c.contype = 'f' AND c.confrelid = relation AND c.conrelid <> ALL (family) AND c.conparentid = 0
 $$;
 
--- Return the objects that depend on a table, or on its row type, and cannot be recreated on other
--- tables.  Return other properties of the table that cannot be carried over as well.
+-- Return the objects that depend on a table or on its row type, and that cannot be recreated on
+-- other tables.  Also return other properties of the table that cannot be carried over.
 CREATE FUNCTION vertical_partition_internal.dependents(relation oid, family oid[])
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -485,7 +494,7 @@ AS $$
     FROM pg_constraint f
     WHERE f.conrelid = relation AND f.contype = 'f' AND 'd' IN (f.confdeltype, f.confupdtype) AND cardinality(family) = 1
     UNION
-    -- an action writes to the hot part, but the trigger belongs to the view
+    -- an action of a foreign key writes to the hot part, but the trigger belongs to the view
     SELECT format('%s, which would not fire for what %s does', pg_describe_object(t.tableoid, t.oid, 0), pg_describe_object(f.tableoid, f.oid, 0))
     FROM pg_trigger t JOIN pg_constraint f ON f.conrelid = t.tgrelid
     WHERE t.tgrelid = relation AND NOT t.tgisinternal AND t.tgtype & 1 = 0 AND f.contype = 'f' AND cardinality(family) = 1
@@ -502,11 +511,11 @@ AS $$
     UNION
     SELECT pg_describe_object('pg_class'::regclass, i.indexrelid, 0) || ', which is invalid' FROM pg_index i WHERE i.indrelid = relation AND NOT i.indisvalid
     UNION
-    -- constraints on periods do not use the equality of a unique index
+    -- constraints with WITHOUT OVERLAPS or PERIOD do not use the equality of a unique index
     SELECT pg_describe_object(c.tableoid, c.oid, 0) || ', of periods' FROM pg_constraint c
     WHERE c.conrelid = relation AND (to_jsonb(c) ->> 'conperiod')::boolean
     UNION
-    -- a view's trigger cannot set the value that RETURNING shows
+    -- the trigger of a view cannot set the value that RETURNING shows for such a column
     SELECT format('column %s, a virtual generated column', a.attname) FROM pg_attribute a
     WHERE a.attrelid = relation AND a.attgenerated NOT IN ('', 's')
     UNION
@@ -567,8 +576,8 @@ AS $$
     WHERE c.oid = relation
 $$;
 
--- Return the OID of a relation that was just created for an owner in a schema, where no relation
--- had that name.  Raise an error if the name belongs to another relation.
+-- Return the OID of a relation that was just created for an owner in a schema.  Before, no relation
+-- in the schema had that name.  Raise an error if the name belongs to another relation now.
 CREATE FUNCTION vertical_partition_internal.new_relation(name text, owner oid, schema oid)
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -584,8 +593,8 @@ BEGIN
 END
 $$;
 
--- Give the owner of a new relation all privileges on it, and nobody else any, regardless of
--- default privileges.
+-- Give the owner of a new relation all privileges on it.  Revoke all privileges of other roles,
+-- which default privileges can have granted.
 CREATE FUNCTION vertical_partition_internal.own(relation oid, owner oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -623,8 +632,8 @@ BEGIN
 END
 $$;
 
--- Return the schemas and tablespaces in which the owner of a table would have to create
--- something, but has no CREATE privilege.
+-- Return the schemas and tablespaces in which the owner of a table would have to create objects,
+-- but has no CREATE privilege.
 CREATE FUNCTION vertical_partition_internal.missing_privileges(relation oid, OUT kind text, OUT name name, OUT owner name)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -641,9 +650,9 @@ AS $$
     ORDER BY 1, 2
 $$;
 
--- Return the owner of the extension, who could drop it with all split views.  Return no name if
--- that role is a superuser, or has the privileges of the owner of the database or of the
--- relation.
+-- Return the owner of the extension, who could drop the extension and all split views with it.
+-- Return NULL if this role is a superuser, or has the privileges of the owner of the database or of
+-- the relation.
 CREATE FUNCTION vertical_partition_internal.strange_extension_owner(relation oid)
 RETURNS name LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -654,7 +663,7 @@ AS $$
         AND NOT pg_has_role(e.extowner, c.relowner, 'USAGE') AND NOT pg_has_role(e.extowner, d.datdba, 'USAGE')
 $$;
 
--- Return the clauses of CREATE TABLE after the columns, for a table like another.
+-- Return the clauses that follow the columns in CREATE TABLE, for a table like the given one.
 CREATE FUNCTION vertical_partition_internal.table_clauses(relation oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -668,8 +677,8 @@ AS $$
     WHERE c.oid = relation
 $$;
 
--- Copy rows, and send a notice.  Without statistics of a table that was just filled, the planner
--- may choose a nested loop that would take for ever.
+-- Copy rows, and send a notice.  Do not use nested loops: a table that was just filled has no
+-- statistics yet, so the planner could choose a nested loop that would take for ever.
 CREATE FUNCTION vertical_partition_internal.copy_rows(owner oid, target oid, columns text, query text, label text)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -686,8 +695,8 @@ BEGIN
 END
 $$;
 
--- Return the relations that are locked together with these, which will be recreated: the
--- sequences of their columns, and the tables that foreign keys join them to.
+-- Return the relations that have to be locked together with "relations", which will be recreated.
+-- These are the sequences of their columns, and the tables that foreign keys connect to them.
 CREATE FUNCTION vertical_partition_internal.locked_with(relations oid[], OUT relation oid, OUT partner_of oid)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -701,22 +710,23 @@ AS $$
     WHERE f.contype = 'f' AND f.conrelid = ANY (relations) AND f.confrelid <> ALL (relations)
     GROUP BY f.confrelid
     UNION
-    -- tables of other owners are refused later
+    -- do not lock tables of other owners, which are refused later
     SELECT f.conrelid, min(f.confrelid) FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
     WHERE f.contype = 'f' AND f.confrelid = ANY (relations) AND f.conrelid <> ALL (relations) AND pg_has_role(c.relowner, 'USAGE')
     GROUP BY f.conrelid
 $$;
 
--- Lock relations, against readers as well if "exclusive" is true.  With all_that_goes_with_them,
--- lock the relations of locked_with(), too.  These are all relations that the caller will need
--- until it has finished.  So it never requests more locks, or a stronger lock on one of them,
--- while transactions that hold some of these locks wait for the others.
+-- Lock relations.  If "exclusive" is true, lock out readers, too.  If all_that_goes_with_them is
+-- true, also lock the relations of locked_with().  So the caller gets the locks on all relations
+-- that it will need.  It never requests another or a stronger lock later, while a transaction that
+-- holds such a lock waits for a lock of the caller.
 --
--- Transactions access tables in no common order, because of foreign keys and sequences.  So this
--- function waits for a lock only while it holds none.  The other relations have to be free, or
--- get free within a moment.  Otherwise the function releases its locks, and starts again with
--- another relation: with the next one in turn if the holder of the missing lock waits for a
--- relation that the function had locked, else with the relation that was not free.
+-- Because of foreign keys and sequences, transactions lock tables in no common order.  So this
+-- function waits for a lock without a limit only while it holds none.  It has to get the other
+-- locks within a moment (the constant "patience").  Otherwise the function releases its locks, and
+-- starts again with another relation.  If the holder of the missing lock waits for a relation that
+-- the function had locked, the function starts with the next relation in turn.  Else it starts with
+-- the relation whose lock was missing.
 CREATE FUNCTION vertical_partition_internal.lock_all(relations oid[], exclusive boolean, all_that_goes_with_them boolean)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -782,7 +792,7 @@ BEGIN
 END
 $$;
 
--- Raise an error for parts that do not have the owner of the view: anybody can create a view of
+-- Raise an error if the parts do not belong to the owner of the view: anybody can create a view of
 -- any tables that looks like a split view.
 CREATE FUNCTION vertical_partition_internal.check_parts(view regclass, hot regclass, cold regclass)
 RETURNS void LANGUAGE plpgsql
@@ -799,8 +809,8 @@ BEGIN
 END
 $$;
 
--- Check that the caller may lock a relation.  Then lock it, and its parts if it is a split view,
--- against all others, or against all but readers.
+-- Check that the caller may lock a relation.  Then lock the relation and, if it is a split view,
+-- its parts.  If "exclusive" is true, lock out all other sessions, else all sessions but readers.
 CREATE FUNCTION vertical_partition_internal.lock_relation(relation regclass, caller text, exclusive boolean)
 RETURNS pg_catalog.pg_class LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -833,7 +843,7 @@ BEGIN
     layout := vertical_partition_internal.layout(relation);
     IF before.relkind IN ('r', 'p', 'v') THEN
         IF layout.hot IS NOT NULL THEN
-            -- checked before any lock is taken, and again when nobody can change them any more
+            -- check the parts before taking locks, and again below, when nobody can change them
             PERFORM vertical_partition_internal.check_parts(relation, layout.hot, layout.cold);
             PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], exclusive, exclusive);
         ELSE
@@ -852,9 +862,9 @@ BEGIN
 END
 $$;
 
--- Recreate the objects of a table on the tables that have their columns.  The names of indexes
--- and statistics are free by then.  A foreign key to a table of another owner is validated in a
--- special way, see validate_foreign_key().
+-- Recreate the objects of a table on the tables that have their columns.  free_names() has freed
+-- the names of indexes and statistics before.  A foreign key to a table of another owner is
+-- validated in a special way, see validate_foreign_key().
 CREATE FUNCTION vertical_partition_internal.define(owner oid, definitions vertical_partition_internal.definition[],
     first_table oid, first_columns smallint[], second_table oid)
 RETURNS void LANGUAGE plpgsql
@@ -894,7 +904,8 @@ BEGIN
 END
 $$;
 
--- Rename the indexes and statistics of a table that will be dropped.
+-- Rename the indexes and statistics of a table that will be dropped, so that new ones can take
+-- their names.
 CREATE FUNCTION vertical_partition_internal.free_names(relation oid)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -910,7 +921,8 @@ AS $$
     FROM pg_class c WHERE c.oid = relation
 $$;
 
--- Return the equality of two tables' keys, by the operators of the primary key's index.
+-- Return a condition that compares the keys of two tables by the equality operators of the primary
+-- key's index.
 CREATE FUNCTION vertical_partition_internal.key_equality(relation oid, first_alias text, second_alias text, second_names name[] DEFAULT NULL)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -928,10 +940,10 @@ AS $$
     WHERE i.indrelid = relation AND i.indisprimary AND k.ord <= i.indnkeyatts
 $$;
 
--- Move sequences to the new tables.  The sequence of a serial column is changed to be owned by
--- the new column.  The sequence of an identity column has been recreated under its
--- temporary_name(), and gets the state of the old one.  Return the statements to be run when the
--- old sequences are gone.
+-- Move sequences to the new tables.  The sequence of a serial column is changed to be owned by the
+-- new column.  The sequence of an identity column has been recreated under its temporary_name(),
+-- and the new sequence gets the state of the old one.  Return the statements to be run when the old
+-- sequences are gone.
 CREATE FUNCTION vertical_partition_internal.move_sequences(relation oid, first_table oid, first_columns smallint[], second_table oid,
     columns name[] DEFAULT NULL)
 RETURNS SETOF text LANGUAGE plpgsql
@@ -953,7 +965,7 @@ BEGIN
             PERFORM vertical_partition_internal.execute_as(owner, format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
                 vertical_partition_internal.qualified_name(CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END), r.attname));
         ELSE
-            -- lock the sequence against nextval()
+            -- this locks the sequence against nextval()
             PERFORM vertical_partition_internal.execute_as(owner, format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement));
             temporary := format('%I.%I', r.nspname, vertical_partition_internal.temporary_name(r.sequence));
             PERFORM vertical_partition_internal.execute_as(owner,
@@ -966,8 +978,8 @@ BEGIN
             END IF;
             RETURN QUERY SELECT vertical_partition_internal.grants(r.sequence);
 
-            -- the view's default calls nextval(), which needs USAGE; an identity column needs no
-            -- privilege
+            -- the view's default calls nextval(), which needs the USAGE privilege; an identity
+            -- column needs no privilege on its sequence
             RETURN QUERY SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', r.name,
                 CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
             FROM (SELECT (aclexplode(c.relacl)).* FROM pg_class c WHERE c.oid = relation
@@ -1016,7 +1028,7 @@ END
 $$;
 
 -- Raise an error if a table is in use in this session, for example by an open cursor.  DROP TABLE
--- would detect that much later; any ALTER TABLE detects it.
+-- would detect that much later.  Any ALTER TABLE detects it, so run one that changes nothing.
 CREATE FUNCTION vertical_partition_internal.check_not_in_use(relation oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1032,7 +1044,8 @@ BEGIN
 END
 $$;
 
--- Return the layout() of a locked view.  Raise an error if it is not that of a split table.
+-- Return the layout of a locked view, as layout() does.  Raise an error if the view does not belong
+-- to a split table.
 CREATE FUNCTION vertical_partition_internal.split_layout(view regclass)
 RETURNS record LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1053,8 +1066,9 @@ BEGIN
 END
 $$;
 
--- Return how a split view and its parts differ from the state that split() has made, and a
--- statement that helps.  Columns may have other names: merge() uses the names of the view.
+-- Return how a split view and its parts differ from the state that split() made.  If there is a
+-- statement that removes a difference, return it as well.  A column may have another name in its
+-- part than in the view: merge() uses the names of the view.
 CREATE FUNCTION vertical_partition_internal.differences(view regclass, OUT problem text, OUT help text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1092,7 +1106,7 @@ AS $$
         JOIN pg_attribute p ON p.attrelid = s.part AND p.attnum = s.part_attnum
     WHERE (p.atttypid, p.atttypmod, p.attcollation) IS DISTINCT FROM (v.atttypid, v.atttypmod, v.attcollation)
     UNION ALL
-    -- split() gives the parts these aliases, so that columns can be inserted before FROM
+    -- split() gives the parts the aliases h and c, so this can insert columns before FROM
     SELECT NULL, 'CREATE OR REPLACE VIEW ' || vertical_partition_internal.qualified_name(view) || ' AS'
         || regexp_replace(d.def, E'\n   FROM \\(', E',\n    ' || replace(m.columns, E'\\', E'\\\\') || E'\n   FROM (') || m.defaults
     FROM (SELECT string_agg(format('%s.%I', n.alias, n.name), E',\n    ' ORDER BY n.alias DESC, n.attnum),
@@ -1137,7 +1151,7 @@ DECLARE
     first text[];
     last text[];
 BEGIN
-    -- in two steps, since two columns can have exchanged their names
+    -- rename in two steps, since two columns can have exchanged their names
     SELECT array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition_internal.qualified_name(x.part), x.old, 'vertical_partition_' || x.n)),
         array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition_internal.qualified_name(x.part), 'vertical_partition_' || x.n, x.new))
     INTO first, last
@@ -1158,9 +1172,9 @@ BEGIN
 END
 $$;
 
--- Add a foreign key to the referenced table that will replace another one.  It is added as the
--- owner of the referencing table, who gets the privilege to refer to the table meanwhile.  Return
--- its OID.
+-- Add a foreign key that will replace another one, and that refers to the table "referenced".  Add
+-- it as the owner of the referencing table.  Meanwhile, this owner gets the REFERENCES privilege on
+-- the referenced table.  Return the OID of the new foreign key.
 CREATE FUNCTION vertical_partition_internal.replace_foreign_key(constraint_oid oid, head text, referenced oid, tail text)
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1201,8 +1215,8 @@ BEGIN
 END
 $$;
 
--- Replace a foreign key by the other one, which gets its name and comment.  The keys of
--- partitions have their own names.
+-- Replace a foreign key by another one, which gets its name and comment.  The foreign keys of
+-- partitions have their own names, so rename them as well.
 CREATE FUNCTION vertical_partition_internal.swap_foreign_key(constraint_oid oid, replacement oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1233,7 +1247,8 @@ BEGIN
 END
 $$;
 
--- Add relations to the publications that have another one.  The caller owns the publications.
+-- Add relations to the publications that have a relation of "instead_of".  The caller owns these
+-- publications.
 CREATE FUNCTION vertical_partition_internal.publish(relations oid[], instead_of oid[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1258,8 +1273,9 @@ BEGIN
 END
 $$;
 
--- Return statements for the triggers of a hot part, given the list of its guarded columns.  If a
--- foreign key deletes its rows, the guard allows DELETE, and a trigger deletes the cold rows.
+-- Return statements that create the triggers of a hot part.  "guarded" lists the columns whose
+-- updates the guard trigger rejects.  If "cascades" is true, a foreign key deletes rows of the
+-- part: then the guard trigger allows DELETE, and another trigger deletes the cold rows.
 CREATE FUNCTION vertical_partition_internal.hot_triggers(hot oid, guarded text, cascades boolean)
 RETURNS text[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1281,7 +1297,8 @@ AS $$
     FROM vertical_partition_internal.layout(view) l JOIN pg_class c ON c.oid = l.hot
 $$;
 
--- Make the guard of a hot part allow changes of its key, or guard the key again.
+-- Make the guard trigger of a hot part reject changes of its key if "guarded" is true, else allow
+-- them.
 CREATE FUNCTION vertical_partition_internal.guard_keys(view oid, guarded boolean)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -1294,15 +1311,15 @@ AS $$
 $$;
 
 --
--- Used by ALTER TABLE on the name of a split table: alter.c
+-- Functions that ALTER TABLE of a split table calls: vertical_partition_alter*.c
 --
 
--- Return the query of a split view without these columns.
+-- Return the query of a split view without the given columns.
 CREATE FUNCTION vertical_partition_internal.query_without(view regclass, columns name[])
 RETURNS text LANGUAGE C STABLE STRICT AS 'MODULE_PATHNAME', 'vp_query_without';
 
--- Recreate the view of a split table without some of its columns, and return its OID: columns of
--- a view cannot be dropped.
+-- Recreate the view of a split table without some of its columns, because columns of a view cannot
+-- be dropped.  Return the OID of the new view.
 CREATE FUNCTION vertical_partition_internal.shrink(view regclass, dropped name[])
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1333,7 +1350,7 @@ BEGIN
         WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = view AND a.attname = ANY (dropped)));
     PERFORM vertical_partition_internal.check_privileges(view, 'drop a column of split table');
 
-    -- comments and privileges of the columns
+    -- remove the comments and privileges of the dropped columns
     PERFORM vertical_partition_internal.run(class.relowner, ARRAY(
         SELECT format('COMMENT ON COLUMN %s.%I IS NULL', view_name, d) FROM unnest(dropped) d
         UNION ALL
@@ -1364,8 +1381,9 @@ BEGIN
 END
 $$;
 
--- Give the view's column nextval() of the sequence of an identity column as its default, and the
--- USAGE privilege on the sequence to roles that may insert, as split() does.
+-- Show an identity column of a part in the view, as split() does.  The default of the view's column
+-- becomes nextval() of the identity column's sequence.  Roles that may insert into the view get the
+-- USAGE privilege on the sequence.
 CREATE FUNCTION vertical_partition_internal.show_identity(view oid, part oid, "column" name)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -1426,7 +1444,7 @@ DECLARE
     class pg_class;
     owner oid;
     schema name;
-    view_name text;                 -- at first the table's name
+    view_name text;                 -- the name of the table, later of the view
     hot_name text;
     cold_name text;
     hot_oid oid;
@@ -1534,7 +1552,7 @@ BEGIN
         ORDER BY n LIMIT 1;
     END IF;
 
-    -- all other objects must be understood, and fit into one part
+    -- the definition of each other object must be understood, and must use columns of one part only
     definitions := ARRAY(SELECT d FROM vertical_partition_internal.definitions(rel, ARRAY[rel]) d);
     problems := ARRAY(
         SELECT d.object || ', of hot and cold columns together' FROM unnest(definitions) d
@@ -1562,7 +1580,7 @@ BEGIN
         SELECT format('column %s, GENERATED ALWAYS AS IDENTITY (BY DEFAULT can be carried over)', a.name)
         FROM vertical_partition_internal.columns(rel) a WHERE a.identity = 'a'
         UNION
-        -- since 19, a publication of all tables can leave some out
+        -- since 19, a publication of all tables can exclude some tables
         SELECT format('publication %s, %s', p.pubname, CASE WHEN (to_jsonb(l) ->> 'prexcept')::boolean THEN 'which leaves it out'
             WHEN l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
             THEN 'which has a column list or a row filter' ELSE 'which has another owner' END)
@@ -1617,7 +1635,7 @@ BEGIN
             CASE class.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         FROM unnest(ARRAY[hot_oid, cold_oid]) part WHERE class.relreplident IN ('f', 'n')));
 
-    -- the rows; a surrogate key is computed from the row's TID in the table
+    -- the rows; the surrogate key of a row is computed from its TID in the table
     SELECT vertical_partition_internal.copy_rows(owner, cold_oid,
             concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
             format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names),
@@ -1662,7 +1680,7 @@ BEGIN
     PERFORM vertical_partition_internal.execute_as(owner,
         format('ANALYZE %s, %s', vertical_partition_internal.qualified_name(hot_oid), vertical_partition_internal.qualified_name(cold_oid)));
 
-    -- the view, with the properties of the table, which has them until it is dropped
+    -- the view; it gets the properties that the table has until it is dropped
     SELECT string_agg(format('%1$s.%2$I AS %2$I', CASE WHEN a.attnum = ANY (cold) THEN 'c' ELSE 'h' END, a.name), ', ' ORDER BY a.attnum) AS columns,
         array_agg(format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, a.name,
                 CASE WHEN a.sequence IS NULL THEN a.default_value
@@ -1767,8 +1785,8 @@ BEGIN
             DETAIL = format('The view and its parts, %s and %s, are in different schemas.', hot_name, cold_name),
             HINT = 'Use ALTER TABLE ... SET SCHEMA.';
     END IF;
-    -- The table could have only one of the access methods.  Settings of columns for the other one
-    -- could be lost silently.
+    -- The merged table can have only one access method.  If the parts have different ones, settings
+    -- of columns for the other one could be lost silently.
     SELECT a.amname AS hot, b.amname AS cold INTO r
     FROM pg_class h JOIN pg_am a ON a.oid = h.relam, pg_class c JOIN pg_am b ON b.oid = c.relam
     WHERE h.oid = layout.hot AND c.oid = layout.cold;
@@ -1805,7 +1823,7 @@ BEGIN
         FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition_internal.foreign_keys_to(part, family) f
         WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.strange
         UNION
-        -- the table would fire them more often than the part does, or at other times
+        -- the table would fire these triggers more often than the part does, or at other times
         SELECT pg_describe_object(t.tableoid, t.oid, 0)
         FROM pg_trigger t
         WHERE t.tgrelid IN (layout.hot, layout.cold) AND NOT t.tgisinternal
@@ -1832,7 +1850,7 @@ BEGIN
     surface := ARRAY(SELECT * FROM vertical_partition_internal.surface(view, 'TABLE'));
     SELECT c.relpersistence, c.relreplident INTO persistence, identity FROM pg_class c WHERE c.oid = layout.hot;
 
-    -- the table, whose columns are those that the view shows of its parts
+    -- the table; its columns are the columns of the parts that the view shows
     PERFORM vertical_partition_internal.free_names(layout.hot), vertical_partition_internal.free_names(layout.cold);
     SELECT string_agg(p.clause, ', ' ORDER BY v.attnum) AS clauses,
         string_agg(format('%I', v.name), ', ' ORDER BY v.attnum) FILTER (WHERE p.generated IS NULL) AS names,
@@ -1981,7 +1999,7 @@ COMMENT ON COLUMN vertical_partition.parts.cold_bytes IS 'size of the cold part,
 COMMENT ON COLUMN vertical_partition.parts.pointers_valid IS
 'of row_pointer: false if relink() is needed; NULL for the other methods';
 
--- Prevent DROP EXTENSION ... CASCADE from dropping the views.
+-- Prevent DROP EXTENSION ... CASCADE from dropping the views of split tables.
 CREATE FUNCTION vertical_partition_internal.guard_drop()
 RETURNS event_trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_guard_drop';
 REVOKE ALL ON FUNCTION vertical_partition_internal.guard_drop() FROM PUBLIC;
@@ -1993,7 +2011,7 @@ ALTER EVENT TRIGGER vertical_partition_guard ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER vertical_partition_guard IS
 'refuses DROP ... CASCADE that would drop the views of split tables and leave their parts';
 
--- A subscription writes rows without valid pointers.
+-- A subscription writes rows without valid pointers, so record that the pointers are not valid.
 CREATE FUNCTION vertical_partition_internal.forget_subscribed()
 RETURNS event_trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_forget_subscribed';
 REVOKE ALL ON FUNCTION vertical_partition_internal.forget_subscribed() FROM PUBLIC;
@@ -2012,7 +2030,7 @@ COMMENT ON EVENT TRIGGER vertical_partition_unsubscribed IS
 'records that the row pointers of split tables that lose a subscription are not valid';
 
 --
--- advise() and the counts that it uses: advise.c, track.c
+-- advise() and the counts that it uses: vertical_partition_advise.c, vertical_partition_track.c
 --
 
 CREATE FUNCTION vertical_partition_internal.counted_shapes(OUT relid oid, OUT is_read boolean, OUT columns int2[], OUT rows float8)
@@ -2031,9 +2049,9 @@ CREATE FUNCTION vertical_partition_internal.best_split(relation oid, attnums int
     OUT cost_now float8, OUT cost_unsplit float8, OUT cost float8, OUT hot_bytes_now float8, OUT cold_bytes_now float8)
 RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_best_split';
 
--- The columns of all tables with counts from the time when vertical_partition.track_updates was
--- on: rows of the table that were updated, rows in which the column was set, and rows of which
--- the column was read.
+-- This view has the columns of all tables that were counted while vertical_partition.track_updates
+-- was on.  For each column, it shows the number of the table's rows that were updated, of rows in
+-- which the column was set, and of rows of which the column was read.
 CREATE VIEW vertical_partition.column_updates AS
 WITH shapes AS MATERIALIZED (
     SELECT s.relid, s.is_read, s.columns, s.rows FROM vertical_partition_internal.counted_shapes() s),
@@ -2062,7 +2080,8 @@ COMMENT ON COLUMN vertical_partition.column_updates.updates IS 'rows of the tabl
 COMMENT ON COLUMN vertical_partition.column_updates.rows_set IS 'rows in which the column was set';
 COMMENT ON COLUMN vertical_partition.column_updates.rows_read IS 'rows of which the column was read';
 
--- Return the reason why split() would refuse a table with any cold columns, or NULL.
+-- Return the reason why split() would refuse a table, whichever columns are cold.  Return NULL if
+-- there is no such reason.
 CREATE FUNCTION vertical_partition_internal.unsplittable(rel oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -2116,9 +2135,10 @@ AS $$
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = rel
 $$;
 
--- Return the columns of a table that advise() keeps hot: generated and identity columns, columns
--- of indexes, and all columns that an object depends on, other than a view, the column's own
--- default, NOT NULL or a check of that column alone.
+-- Return the columns of a table that advise() keeps hot.  These are generated columns, identity
+-- columns, columns of indexes, and all columns that another object depends on.  But some objects do
+-- not count: views, the column's own default, NOT NULL, and a CHECK constraint on that column
+-- alone.
 CREATE FUNCTION vertical_partition_internal.pinned_columns(rel oid)
 RETURNS int2[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -2138,8 +2158,8 @@ AS $$
                     AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
 $$;
 
--- Return one row for each table that should be split.  For the given table or split view, always
--- return one row, which says why it should not be split, if that is the case.
+-- Return one row for each table that should be split.  If a table or split view is given, always
+-- return one row for it.  If it should not be split, this row says why.
 CREATE FUNCTION vertical_partition.advise("table" regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
 RETURNS TABLE (relation regclass, hot_columns name[], cold_columns name[], method text, row_bytes float8, hot_bytes float8,
     cold_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, reason text, call text)
@@ -2275,7 +2295,7 @@ BEGIN
         END IF;
         keeps := cardinality(s.cold) = 0;
         IF is_split THEN
-            -- each update of a cold row has to update the pointer
+            -- each update of a cold row has to update the row pointer as well
             moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                 WHERE NOT h.is_read AND h.relid = lay.cold), 0) > 0.05 * s.updates;
             keeps := s.updates = 0 OR s.cost > 0.8 * s.cost_now AND NOT moving;
@@ -2300,7 +2320,7 @@ BEGIN
             reason := 'no updates were counted, see vertical_partition.track_updates; this is a guess that numbers are updated and the rest is not';
         ELSE
             reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
-            -- Memory then holds both parts, which are larger than the table.
+            -- If most rows need both parts, memory holds both, and they are larger than the table.
             IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                     WHERE h.relid = r.relid AND h.columns && s.cold) THEN
                 reason := reason || '; most of them need cold columns as well, so that less will be written, but not less read';

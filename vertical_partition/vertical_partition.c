@@ -3,10 +3,11 @@
  * vertical_partition.c
  *	  Module header and settings of the vertical_partition library.
  *
- * The library is loaded when a statement that uses a split view is planned,
- * by the support function of linked(), or when a row is written through a
- * split view.  Some statements, such as TRUNCATE, do neither of these.  So
- * split() requires the library in session_preload_libraries.
+ * The definition of each split view calls linked().  The support function of
+ * linked() loads the library when a statement that uses a split view is
+ * planned.  The view's trigger loads it when a row is written through the
+ * view.  Some statements, such as TRUNCATE, call neither of these functions.
+ * So split() requires the library in session_preload_libraries.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -4,14 +4,16 @@
  *	  Choose the cold columns of a table by the counts of its use.
  *
  * The cost of a split depends on the bytes that updates write and that reads
- * scan, and on the number of visits to cold rows, because each visit accesses
- * a few more pages.  There are too many sets of columns to try all of them.
- * So put columns that the same statements use into a group.  In each step,
- * try to move each group to the other part, and to make hot all columns that
- * one kind of statement uses.  Keep the move that reduces the cost most.
- * Stop when no move reduces the cost.
+ * scan.  It also depends on the number of visits to cold rows.  A visit is
+ * the access to a cold row after its hot row, which needs a few more pages.
+ * There are too many sets of columns to try all of them.  So put columns that
+ * the same statements use into a group.  In each step, try all moves of two
+ * kinds: move one group to the other part, or make all columns hot that one
+ * kind of statement uses.  Keep the move that reduces the cost most.  Stop
+ * when no move reduces the cost.
  *
- * advise() in SQL reads from the catalogs which columns may be moved at all.
+ * The SQL function advise() reads from the catalogs which columns may be
+ * moved at all.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -48,20 +50,20 @@ PG_FUNCTION_INFO_V1(vp_best_split);
 PG_FUNCTION_INFO_V1(vp_layout_columns);
 
 /*
- * Cost of a visit to a cold row besides the bytes of the row, in bytes
- * written.  With a TID, a visit reads one page.  With a key, a visit also
- * reads the lower pages of an index.  VP_READ_WEIGHT is the cost of reading a
- * byte divided by the cost of writing a byte.  Reading is cheap because most
- * pages are in memory, but not free: the more bytes are read, the fewer of
- * the pages fit into memory.
+ * Cost of a visit to a cold row, without the bytes of the row.  The unit is
+ * the cost of writing a byte.  With a TID, a visit reads one page.  With a
+ * key, a visit also reads the lower pages of an index.  VP_READ_WEIGHT is the
+ * cost of reading a byte divided by the cost of writing a byte.  Reading is
+ * cheap because most pages are in memory, but not free: the more bytes are
+ * read, the fewer of the pages fit into memory.
  */
 #define VP_VISIT_BY_TID		64.0
 #define VP_VISIT_BY_KEY		128.0
 #define VP_READ_WEIGHT		0.1
 
 /*
- * Propose a surrogate key if the key takes more bytes than this, in the cold
- * row and its index together.
+ * Propose a surrogate key if the primary key takes more bytes than this, in
+ * the cold row and in the cold part's index together.
  */
 #define VP_WIDE_KEY			32.0
 
@@ -87,8 +89,8 @@ typedef struct VpProblem
 	int			ngroups;
 	bool		pointer_allowed;
 	bool		wide_key;
-	int			nshapes;
-	bool	  **shapes;			/* [shape][column]: is it used? */
+	int			nshapes;		/* number of sets of columns used together */
+	bool	  **shapes;			/* [set][column]: is the column in the set? */
 	bool	   *reads;
 	double	   *rows;
 } VpProblem;
@@ -113,7 +115,10 @@ typedef struct VpOffset
 	int			residue;
 } VpOffset;
 
-/* Align an offset.  Where the offset is not known, add the average padding. */
+/*
+ * Align an offset.  If the exact offset is not known, add the average
+ * padding.
+ */
 static void
 vp_align(VpOffset *offset, int alignment)
 {
@@ -296,7 +301,10 @@ vp_copy_split(const VpProblem *problem, VpSplit *to, const VpSplit *from)
 	to->cold = cold;
 }
 
-/* Return true if split() would accept the split: it needs a hot column besides the key. */
+/*
+ * Return true if split() would accept the split, which needs a hot column
+ * besides the key.
+ */
 static bool
 vp_is_possible(const VpProblem *problem, const VpSplit *split)
 {
@@ -375,9 +383,9 @@ vp_group_columns(VpProblem *problem)
 }
 
 /*
- * Add the counts of a relation.  attnums[i] is the number that column i of the
- * problem has in this relation, or 0 if the relation does not have this
- * column.
+ * Add the counts of a relation to the problem.  attnums[i] is the number that
+ * column i of the problem has in this relation, or 0 if the relation does not
+ * have this column.
  */
 static void
 vp_add_shapes(VpProblem *problem, Oid relid, const AttrNumber *attnums)
@@ -403,7 +411,10 @@ vp_add_shapes(VpProblem *problem, Oid relid, const AttrNumber *attnums)
 	}
 }
 
-/* Collect the counts of the relation, and those of its parts if it is a split view. */
+/*
+ * Collect the counts of the relation.  If it is a split view, also collect
+ * the counts of its parts.
+ */
 static void
 vp_collect_shapes(VpProblem *problem)
 {
@@ -437,9 +448,10 @@ vp_collect_shapes(VpProblem *problem)
 }
 
 /*
- * Return the elements of an array argument, and their number in *n.  Raise an error
- * unless it is a one-dimensional array of this type without nulls, with "expected"
- * elements unless that is negative.
+ * Return the elements of an array argument, and their number in *n.  Raise an
+ * error unless the argument is a one-dimensional array of this type without
+ * nulls.  Raise an error if it does not have "expected" elements, unless
+ * "expected" is negative.
  */
 static Datum *
 vp_array_argument(FunctionCallInfo fcinfo, int argno, Oid type, int16 length, bool byval,
@@ -460,7 +472,9 @@ vp_array_argument(FunctionCallInfo fcinfo, int argno, Oid type, int16 length, bo
 	return datums;
 }
 
-/* Raise an error unless the number is in the range. */
+/*
+ * Return the number.  Raise an error if it is not between "least" and "most".
+ */
 static double
 vp_check_range(double value, double least, double most)
 {
@@ -539,18 +553,18 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
  * The arrays give for each column its number, length (-1 if it varies),
  * alignment, average width, fraction of nulls, whether it belongs to the key,
  * and whether it may be cold.  row_pointer says whether the method with row
- * pointers may be proposed.  cold_now lists the columns that are cold now;
- * their method is computed like that of any other split.
+ * pointers may be proposed.  cold_now lists the columns that are cold now.
+ * The method of this current split is computed as for any other split.
  *
- * The result has the columns that should be cold, or none if no split is
- * better; the method; the row size of the unsplit table, of the hot part and
- * of the cold part; the numbers of rows that were updated and read, or 0 if
- * nothing was counted; the bytes written per update, now and after the split;
- * the cost now, of the unsplit table, and after the split; and the row sizes
- * of both parts now.
+ * The result has these columns: the columns that should be cold (none if no
+ * split is better); the method; the row sizes of the unsplit table, of the
+ * hot part and of the cold part; the numbers of rows that were updated and
+ * read, or 0 if nothing was counted; the bytes written per update, now and
+ * after the split; the costs now, without a split, and after the split; and
+ * the row sizes of both parts now.
  *
- * Raise an error if the user may not read the relation, or if an argument has a value
- * that no relation has.
+ * Raise an error if the user may not read the relation, or if an argument has
+ * a value that is not possible for a relation.
  */
 Datum
 vp_best_split(PG_FUNCTION_ARGS)
@@ -591,8 +605,8 @@ vp_best_split(PG_FUNCTION_ARGS)
 	if (updates == 0)
 	{
 		/*
-		 * no updates were counted: assume that updates change only columns of
-		 * fixed length, up to 8 bytes
+		 * no updates were counted: assume that updates change exactly the
+		 * movable columns of a fixed length of at most 8 bytes
 		 */
 		bool	   *guess = palloc0(Max(problem.ncolumns, 1) * sizeof(bool));
 
@@ -620,8 +634,8 @@ vp_best_split(PG_FUNCTION_ARGS)
 	vp_judge(&problem, &now);
 
 	/*
-	 * begin the search with all movable columns as cold columns, then again
-	 * with none
+	 * search twice: begin with all movable columns as cold columns, then
+	 * begin with no cold columns
 	 */
 	vp_copy_split(&problem, &best, &unsplit);
 	for (int i = 0; i < problem.ncolumns; i++)
@@ -660,8 +674,9 @@ vp_best_split(PG_FUNCTION_ARGS)
  *											  OUT part oid, OUT part_attnum int2)
  *		returns setof record
  *
- * Return the part, and the column number in it, of each column of a split view.  Return
- * no rows for any other relation.
+ * For each column of a split view, return the part that has the column, and
+ * the number of the column in this part.  Return no rows for any other
+ * relation.
  */
 Datum
 vp_layout_columns(PG_FUNCTION_ARGS)

@@ -8,9 +8,9 @@
  * the view and both parts.
  *
  * While a part is altered, it has the view's name, and the view has another
- * name.  So new constraints, indexes and sequences get the same names as with
- * one table, and messages have the same text.  No other session sees the
- * exchange: the view and both parts are locked.
+ * name.  So new constraints, indexes and sequences get the same names as on a
+ * table that is not split, and messages have the same text.  No other session
+ * sees the exchanged names, because the view and both parts are locked.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -58,13 +58,13 @@
 #include "vertical_partition_redirect.h"
 
 /*
- * The views that are being altered, and the part that the innermost ALTER
- * TABLE alters
+ * The views that this session is altering, and the part that the innermost
+ * ALTER TABLE alters
  */
 static List *vp_altered_views = NIL;
 static Oid	vp_carrying = InvalidOid;
 
-/* Return true if the view is being altered. */
+/* Return true if this session is altering the view. */
 bool
 vp_is_altering(Oid view)
 {
@@ -92,7 +92,10 @@ typedef struct VpCommand
 	QueryEnvironment *query_env;
 } VpCommand;
 
-/* Run a utility command instead of the user's command, or as a part of it. */
+/*
+ * Run a utility command that replaces the user's command, alone or with
+ * others.
+ */
 static void
 run_utility(const VpCommand *command, Node *stmt, ProcessUtilityContext context)
 {
@@ -167,7 +170,10 @@ is_drop(const AlterTableCmd *cmd)
 	return cmd->subtype == AT_DropColumn || cmd->subtype == AT_DropConstraint || cmd->subtype == AT_DropIdentity;
 }
 
-/* Return the subcommands that drop something, or if "drops" is false, all others. */
+/*
+ * Return the subcommands that drop something if "drops" is true, else all
+ * others.
+ */
 static List *
 drops_of(List *cmds, bool drops)
 {
@@ -183,10 +189,10 @@ drops_of(List *cmds, bool drops)
 }
 
 /*
- * Alter both parts.  As with one table, run first the subcommands that drop
- * objects, in the order of the user's command.  Then other subcommands can
- * reuse the names, and a constraint is dropped before the constraint that it
- * depends on.
+ * Alter both parts.  As for a table that is not split, first run the
+ * subcommands that drop objects, in the order of the user's command.  So
+ * other subcommands can reuse the names, and a constraint is dropped before
+ * the constraint that it depends on.
  */
 static void
 alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt)
@@ -291,9 +297,9 @@ unqualify(Node *node, void *context)
 /*
  * Return true if the function is not immutable.  Each part is altered by its
  * own statement, and a stable function may return different results in two
- * statements.  PostgreSQL's own stable conversions (see
- * is_server_conversion()) return the same result in both.  Accept these,
- * because there are no immutable conversions for dates and enums.
+ * statements.  PostgreSQL's own stable conversions return the same result in
+ * both.  The caller accepts these, see is_server_conversion(), because there
+ * are no immutable conversions for dates and enums.
  */
 static bool
 is_not_immutable(Oid function, void *context)
@@ -313,8 +319,8 @@ is_other_function(Oid function, void *context)
 
 /*
  * Return true if the node is a cast, or a conversion that uses the text form
- * of a value, and its functions are built into PostgreSQL and do not call a
- * user-defined cast.
+ * of a value.  Return false if one of its functions is volatile, is not built
+ * into PostgreSQL, or can call a user-defined cast.
  */
 static bool
 is_server_conversion(Node *node)
@@ -378,8 +384,8 @@ differs_by_statement(Node *node, void *context)
 
 /*
  * Raise an error if USING or a cast could give a key column different values
- * in the two parts.  Otherwise, the view could join a hot row with the cold
- * row of another row.
+ * in the two parts.  With different values, the view could join a hot row
+ * with the cold row of another row.
  */
 static void
 check_key_values(const VpAlter *alter)
@@ -431,8 +437,8 @@ check_key_values(const VpAlter *alter)
 }
 
 /*
- * Execute an ALTER TABLE that changes the table for other sessions.  The caller has
- * locked the view and the parts.
+ * Execute an ALTER TABLE that needs the view and the parts locked against all
+ * other sessions.  The caller has locked the view and the parts.
  */
 static void
 alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
@@ -500,7 +506,7 @@ tell_skipped(const VpAlter *alter)
 				(errmsg_internal("%s", (char *) lfirst(lc))));
 }
 
-/* Execute an ALTER TABLE of a split table, without its event triggers. */
+/* Execute an ALTER TABLE of a split table, without firing event triggers. */
 static void
 execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 {
@@ -524,8 +530,8 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 	lock_named(ddl, stmt->relation);
 
 	/*
-	 * check the view as well: an INSERT has only the view open while it
-	 * computes the next row
+	 * check that this session does not use the view: while an INSERT computes
+	 * its next row, it has the view open, but no part
 	 */
 	view = relation_open(ddl->view, NoLock);
 	CheckTableNotInUse(view, "ALTER TABLE");
@@ -539,11 +545,11 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 }
 
 /*
- * Execute an ALTER TABLE of a split table.  Return false if the view itself can execute
- * it.
+ * Execute an ALTER TABLE of a split table.  Return false if the table is not
+ * split, or if the server can execute the command on the view itself.
  *
- * Event triggers are fired once for the whole command, after the view and the parts have
- * their names again.
+ * Fire event triggers once for the whole command.  At its end, fire them
+ * after the view and the parts have got their names back.
  */
 static bool
 carry_alter(const VpCommand *command, AlterTableStmt *stmt)
@@ -598,8 +604,9 @@ name_list(Oid relid)
 }
 
 /*
- * Execute DROP TABLE of split tables, and of other tables in the same command.  The views
- * are dropped first, then the parts.  Return false if the command names no split table.
+ * Execute DROP TABLE of split tables, and of other tables in the same
+ * command.  Drop the views first, then the parts and the other tables.
+ * Return false if the command names no split table.
  */
 static bool
 carry_drop(const VpCommand *command, DropStmt *stmt)
@@ -639,7 +646,7 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 	if (views->objects == NIL)
 		return false;
 
-	/* event triggers see one command that drops all of them */
+	/* event triggers see one command that drops all these relations */
 	triggers = EventTriggerBeginCompleteQuery();
 	PG_TRY();
 	{
@@ -659,8 +666,9 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 }
 
 /*
- * Execute a utility command on a split table that becomes several commands.  Return
- * false, without executing it, if the command is not one of those.
+ * Execute an ALTER TABLE or DROP TABLE that names a split table, and so has
+ * to be replaced by several commands.  Return false, without executing it,
+ * for any other command.
  */
 bool
 vp_carry_ddl(PlannedStmt *pstmt, const char *query_string, ParamListInfo params, QueryEnvironment *query_env)

@@ -34,7 +34,7 @@ typedef struct VpAlter
 	List	   *touched;		/* columns whose default may change */
 	List	   *unidentified;	/* columns of DROP IDENTITY */
 	List	   *unexpressed;	/* columns of DROP EXPRESSION */
-	List	   *unidentical;	/* columns that were no identity columns */
+	List	   *unidentical;	/* columns that were not identity columns */
 	List	   *unconstrained;	/* names of dropped constraints */
 	List	   *hot_constraints;	/* names of new constraints of each part */
 	List	   *cold_constraints;

@@ -3,9 +3,9 @@
  * vertical_partition_alter_default.c
  *	  Defaults of the columns of a split table during ALTER TABLE.
  *
- * The parts have no defaults (see split()); the view's defaults apply.  A part
- * gets the default of a column only while a command concerns that column, so
- * that the server can check and convert the default.
+ * The parts have no defaults (see split()); the view's defaults apply.  A
+ * part has the default of a column only while an ALTER TABLE that concerns
+ * the column runs, so that the server can check and convert the default.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -65,7 +65,7 @@ vp_default_of(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/* Set the default of a column, or remove it. */
+/* Set the default of a column, or remove it if "expr" is NULL. */
 static void
 set_default(Oid relid, AttrNumber attnum, Node *expr)
 {
@@ -93,7 +93,7 @@ is_identity(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/* Give the parts the defaults of the columns that the command may change. */
+/* Give the parts those defaults of the view that the command may change. */
 void
 vp_lend_defaults(VpAlter *alter)
 {
@@ -121,7 +121,10 @@ vp_lend_defaults(VpAlter *alter)
 	}
 }
 
-/* Move these defaults back to the view, together with the defaults of new columns. */
+/*
+ * Move the defaults that vp_lend_defaults() gave to the parts back to the
+ * view, together with the defaults of new columns.
+ */
 void
 vp_take_defaults(const VpAlter *alter)
 {
@@ -141,7 +144,7 @@ vp_take_defaults(const VpAlter *alter)
 		AttrNumber	shown = get_attnum(alter->ddl->view, name);
 		Oid			part;
 
-		/* the same command can have dropped the column */
+		/* the command can have dropped the column as well */
 		if (shown < 1)
 			continue;
 		part = vp_part_of_column(alter, name, &attnum);

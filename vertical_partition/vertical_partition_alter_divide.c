@@ -30,7 +30,10 @@
 #include "vertical_partition_lookup.h"
 #include "vertical_partition_place.h"
 
-/* Add a subcommand to the lists of the parts and of the view. */
+/*
+ * Add a subcommand to the list of each place (a part or the view) that it is
+ * for.
+ */
 static void
 add_command(VpAlter *alter, AlterTableCmd *cmd, int places)
 {
@@ -56,9 +59,9 @@ places_of_column(const VpAlter *alter, const char *name)
 }
 
 /*
- * Return the part for a property that only the column itself has.  For a key
- * column, this is the hot part, because the column's copy in the cold part
- * has no such property.
+ * Return the part in which to change a property of the column, such as its
+ * statistics target.  For a key column, this is the hot part, because the
+ * column's copy in the cold part has no such properties.
  */
 static int
 own_place(const VpAlter *alter, const char *name)
@@ -69,8 +72,9 @@ own_place(const VpAlter *alter, const char *name)
 }
 
 /*
- * Record the name of a new constraint of a part, if it has one.  Raise an error if the
- * other part has a constraint of that name: to the user, both parts are one table.
+ * Record the name of a new constraint of a part, if the command gives a name.
+ * Raise an error if the other part has a constraint of that name: to the
+ * user, both parts are one table.
  */
 static void
 take_constraint_name(VpAlter *alter, const Constraint *constraint, int part)
@@ -123,7 +127,7 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 			names = list_concat(names, vp_names_in_constraint(alter, constraint));
 	}
 
-	/* add the column to the part that has the columns in its expression */
+	/* add the column to the part whose columns these expressions use */
 	if (names != NIL)
 	{
 		List	   *others = NIL;
@@ -213,7 +217,7 @@ take_type(VpAlter *alter, AlterTableCmd *cmd)
 	int			places = places_of_column(alter, cmd->name);
 
 	/*
-	 * each part that has the column must also have the columns in its USING
+	 * each part that has the column must also have the columns in the USING
 	 * expression
 	 */
 	if (column->raw_default)
@@ -229,7 +233,7 @@ take_type(VpAlter *alter, AlterTableCmd *cmd)
 		}
 	}
 
-	/* the server rejects this for a column that the same command adds */
+	/* the server rejects ALTER TYPE of a column that the same command adds */
 	if (!vp_has_name(alter->added, cmd->name))
 	{
 		alter->retyped = vp_add_name(alter->retyped, cmd->name);
@@ -338,8 +342,8 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 	ListCell   *lc;
 
 	/*
-	 * find first what the command drops: the command can drop a name and
-	 * reuse it, in any order
+	 * first find what the command drops: it can drop an object and reuse its
+	 * name, in any order
 	 */
 	foreach(lc, stmt->cmds)
 	{
@@ -360,8 +364,8 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 	foreach(lc, stmt->cmds)
 	{
 		/*
-		 * find the new columns first: the other subcommands run later, and
-		 * can use the new columns
+		 * process the new columns before other subcommands, which run later
+		 * and can use the new columns
 		 */
 		if (((AlterTableCmd *) lfirst(lc))->subtype == AT_AddColumn)
 			take_add_column(alter, (AlterTableCmd *) lfirst(lc));

@@ -94,7 +94,9 @@ is_of_view(const ObjectAddress *object, Oid view)
 	return result;
 }
 
-/* Raise an error if anything but the view itself depends on its column. */
+/*
+ * Raise an error if an object outside the view depends on the view's column.
+ */
 static void
 check_dependents(const VpAlter *alter, const char *name)
 {
@@ -126,8 +128,8 @@ check_dependents(const VpAlter *alter, const char *name)
 }
 
 /*
- * Raise an error if anything but the view depends on a column that gets another type, or
- * if a table has a column of the view's row type.
+ * Raise an error if an object outside the view depends on a column that gets
+ * another type, or if a table has a column of the view's row type.
  */
 static void
 check_retyped(const VpAlter *alter)
@@ -142,7 +144,10 @@ check_retyped(const VpAlter *alter)
 	relation_close(rel, NoLock);
 }
 
-/* Remove the dependency of the view's rule on a column of a part, until vp_remake_view(). */
+/*
+ * Remove the dependency of the view's rule on a column of a part.
+ * vp_remake_view() adds it again.
+ */
 static void
 release_column(Oid rule, Oid part, AttrNumber attnum)
 {
@@ -187,9 +192,12 @@ remakes_key(const VpAlter *alter)
 
 /*
  * Remove the dependencies of the view's rule on columns of the parts that get
- * another type.  The rule keeps its dependencies on all other columns.
- * Otherwise, user code that the command runs, for example in USING, could
- * alter those columns.
+ * another type.  The rule keeps its dependencies on all other columns.  These
+ * prevent user code that the command runs, for example in USING, from
+ * altering those columns.
+ *
+ * If the command recreates the index of the view's primary key, remove this
+ * key, and set *had_key to whether there was one.
  */
 void
 vp_release_parts(VpAlter *alter, bool *had_key)
@@ -201,8 +209,8 @@ vp_release_parts(VpAlter *alter, bool *had_key)
 	check_retyped(alter);
 
 	/*
-	 * do this before removing the key, because recreating a trigger of the
-	 * hot part can add the key again
+	 * call guard_keys() before removing the key: it recreates a trigger of
+	 * the hot part, which can add the key again
 	 */
 	if (alter->key_retyped)
 		vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition_internal.guard_keys(%u, false)", view));
@@ -272,7 +280,7 @@ retype_column(Oid view, AttrNumber shown, Oid part, AttrNumber attnum)
 	CommandCounterIncrement();
 }
 
-/* Give the variables of the view's query the new types of altered columns of the parts. */
+/* Give the Vars of the view's query the new types of the parts' columns. */
 static bool
 retype_vars(Node *node, const VpAlter *alter)
 {
@@ -297,9 +305,9 @@ retype_vars(Node *node, const VpAlter *alter)
 }
 
 /*
- * Raise an error unless each variable of the view's query has the type, typmod and
- * collation of its column.  With another type, the executor could take a value for a
- * pointer.
+ * Raise an error unless each Var of the view's query has the type, typmod and
+ * collation of its column.  With another type, the executor could use a plain
+ * value as a pointer.
  */
 static bool
 check_vars(Node *node, Query *query)
@@ -346,8 +354,9 @@ without_relabeling(Node *node)
 }
 
 /*
- * Make the link compare keys by the equality operator of their new type, which is that of
- * the primary key's index, as in split().
+ * Make the link (the view's join condition) compare keys by the equality
+ * operator of their new type.  As in split(), this is the operator of the
+ * primary key's index.
  */
 static void
 retype_link(Query *query, const VpLayout *layout)
@@ -400,7 +409,7 @@ retype_link(Query *query, const VpLayout *layout)
 	free_parsestate(pstate);
 }
 
-/* Search for a variable of a range table entry */
+/* Search for a Var of a range table entry */
 typedef struct VpFindVar
 {
 	int			rti;
@@ -431,8 +440,8 @@ append_column(Query *query, const VpLayout *layout, bool cold, AttrNumber attnum
 	TargetEntry *tle;
 
 	/*
-	 * copy another variable of the part, because its varnullingrels say that
-	 * the join may make it null
+	 * copy another Var of the part, because its varnullingrels say that the
+	 * join may make it null
 	 */
 	(void) (expression_tree_walker((Node *) query->targetList, find_var, &find) ||
 			find_var(query->jointree->quals, &find));
@@ -533,7 +542,10 @@ vp_remake_view(VpAlter *alter, AlterTableStmt *stmt)
 		CommandCounterIncrement();
 	}
 
-	/* columns can have been renamed; loading the rule sets checkAsUser */
+	/*
+	 * take the current column names; clear checkAsUser, which was set when
+	 * the rule was loaded
+	 */
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *tle = (TargetEntry *) lfirst(lc);
@@ -544,8 +556,8 @@ vp_remake_view(VpAlter *alter, AlterTableStmt *stmt)
 	setRuleCheckAsUser((Node *) query, InvalidOid);
 
 	/*
-	 * the list of a join's columns can contain dropped columns, which nothing
-	 * refers to
+	 * skip the lists of the join's columns: they can contain dropped columns,
+	 * which nothing refers to
 	 */
 	(void) query_tree_walker(query, check_vars, query, QTW_IGNORE_JOINALIASES);
 	DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, NULL, CMD_SELECT, true, true, list_make1(query));
@@ -614,7 +626,9 @@ vp_shrink_view(const VpAlter *alter)
 		appendStringInfo(&query, "%s%s", lc == list_head(alter->dropped) ? "" : ", ", quote_literal_cstr(lfirst(lc)));
 	appendStringInfoString(&query, "]::pg_catalog.name[])");
 
-	/* a view altered by an extension's script is no member of the extension */
+	/*
+	 * a view that an extension's script alters is no member of the extension
+	 */
 	creating_extension = false;
 	PG_TRY();
 	{

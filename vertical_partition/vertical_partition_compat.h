@@ -41,7 +41,10 @@
 
 #include "bundle_compat.h"
 
-/* Since 19, the server defines this, because a comment no longer marks a fall-through. */
+/*
+ * The server defines pg_fallthrough since 19, because a comment no longer
+ * marks a fall-through.
+ */
 #if PG_VERSION_NUM < 190000
 #define pg_fallthrough	__attribute__((fallthrough))
 #endif
@@ -54,8 +57,8 @@
 #endif
 
 /*
- * After an update: do indexes need a new entry?  If so, only summarizing
- * indexes?
+ * After an update, do indexes need a new entry?  Do only summarizing indexes
+ * need one?
  */
 #if PG_VERSION_NUM >= 160000
 #define COMPAT_UPDATES_INDEXES(update)	((update) != TU_None)
@@ -332,8 +335,9 @@ compat_is_table_not_null(const Constraint *constraint)
 }
 
 /*
- * Return true if CREATE FOREIGN TABLE accepts LIKE, which is new in 18.  Older parsers
- * accept the clause, and parse analysis rejects it.
+ * Return true if CREATE FOREIGN TABLE accepts LIKE, which is new in 18.  In
+ * older releases, the parser accepts the clause, and parse analysis rejects
+ * it.
  */
 static inline bool
 compat_foreign_like(void)
@@ -407,8 +411,8 @@ compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState
 }
 
 /*
- * Wrapper of table_tuple_update(), which updates a row as the snapshot shows
- * it, and waits for concurrent transactions
+ * Wrapper of table_tuple_update().  Update the row version that the snapshot
+ * shows, and wait for concurrent transactions.
  */
 static inline TM_Result
 compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, CommandId cid, Snapshot snapshot,
@@ -422,8 +426,8 @@ compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, Command
 }
 
 /*
- * Wrapper of table_tuple_delete(), which deletes a row as the snapshot shows
- * it
+ * Wrapper of table_tuple_delete().  Delete the row version that the snapshot
+ * shows.
  */
 static inline TM_Result
 compat_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot, bool wait,
@@ -533,7 +537,10 @@ compat_init_range_table(EState *estate, int n, const Oid *relids, Bitmapset *con
 #endif
 }
 
-/* Return the role whose permissions are checked on a relation; InvalidOid is the current user. */
+/*
+ * Return the role whose permissions are checked on a relation.  InvalidOid
+ * stands for the current user.
+ */
 static inline Oid
 compat_check_as_user(Query *query, RangeTblEntry *rte)
 {
@@ -546,9 +553,9 @@ compat_check_as_user(Query *query, RangeTblEntry *rte)
 }
 
 /*
- * Remove the permission info of a relation from the query.  Return false,
- * without any change, if this is not the last entry in the list.  Before 16,
- * there is no such list.
+ * Remove the permission info of a relation from the query's list.  Return
+ * false, without any change, if it is not the last entry in the list.  Before
+ * 16, there is no such list.
  */
 static inline bool
 compat_forget_permissions(Query *query, RangeTblEntry *rte)
@@ -576,8 +583,9 @@ compat_updated_columns(Query *query, RangeTblEntry *rte)
 }
 
 /*
- * Make a table of a view's query the target of an UPDATE of the view.  The view's owner
- * needs the same permissions on the table as the user on the view.
+ * Make a table of a view's query the target of an UPDATE of the view.  The
+ * view's owner needs the same permissions on the table as the user needs on
+ * the view.
  */
 static inline void
 compat_set_update_permissions(Query *query, RangeTblEntry *view, Query *definition,
@@ -632,7 +640,10 @@ compat_selected_columns(RangeTblEntry *rte, struct EState *estate,
 	return false;
 }
 
-/* TRUNCATE open relations, whose permissions the caller has checked. */
+/*
+ * TRUNCATE relations that the caller has opened, and whose permissions it has
+ * checked.
+ */
 static inline void
 compat_truncate(List *rels, List *relids, List *logged, DropBehavior behavior, bool restart_seqs)
 {

@@ -4,10 +4,11 @@
  *	  DDL on split views and their parts.
  *
  * A command on the view that concerns the parts is executed on the parts,
- * too.  A command on a part that would break the split table is refused, or
- * the triggers of the part are adapted to the change.  The utility hook calls
- * vp_before_ddl() and vp_after_ddl() around each such command.  Sessions that
- * have not loaded the library do not call this code.
+ * too.  A command on a part is refused if it would break the split table.
+ * After other commands on a part, the triggers of the part are adapted to the
+ * change.  The utility hook calls vp_before_ddl() and vp_after_ddl() around
+ * each such command.  Sessions that have not loaded the library do not call
+ * this code.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -117,7 +118,7 @@ find_command(AlterTableStmt *stmt, AlterTableType type)
  *-------------------------------------------------------------------------
  */
 
-/* Raise an error if a part alone is to get another owner. */
+/* Raise an error if the command gives a part alone to another owner. */
 static void
 refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 {
@@ -131,8 +132,8 @@ refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 }
 
 /*
- * Give the parts to the new owner of the view.  Change only parts that
- * belonged to the view's owner, because anybody can create a view of other
+ * Give the parts to the new owner of the view.  Change only parts that belong
+ * to the view's previous owner, because anybody can create a view of other
  * users' tables that looks like a split view.
  */
 static void
@@ -157,8 +158,9 @@ carry_owner(VpDdl *ddl)
  */
 
 /*
- * Raise an error if the table is a part of a split table.  A part cannot be in an
- * inheritance tree: its guard does not see writes through the parent.
+ * Raise an error if the table is a part of a split table.  A part cannot be
+ * in an inheritance tree: its guard trigger does not fire for writes through
+ * the parent.
  */
 static void
 refuse_part(RangeVar *name)
@@ -172,7 +174,10 @@ refuse_part(RangeVar *name)
 				 errhint("Call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 }
 
-/* Raise an error if the command makes a part inherit, be inherited from, or be a partition. */
+/*
+ * Raise an error if the command makes a part a child, a parent or a partition
+ * of a table.
+ */
 void
 vp_refuse_inheritance(Node *stmt)
 {
@@ -233,7 +238,7 @@ any_guarded(const VpLayout *layout, Datum columns)
 	return false;
 }
 
-/* Return true if an action of a foreign key changes columns of the referencing row. */
+/* Return true if an action of a foreign key is SET NULL or SET DEFAULT. */
 static bool
 changes_row(char action)
 {
@@ -241,8 +246,9 @@ changes_row(char action)
 }
 
 /*
- * Return the columns of the referencing row that ON DELETE would change, or if "update"
- * is true, those that ON UPDATE would change.
+ * Return the columns of the referencing row that the ON DELETE action would
+ * change.  If "update" is true, return the columns that the ON UPDATE action
+ * would change.
  */
 static Datum
 changed_columns(HeapTuple tuple, TupleDesc desc, bool update)
@@ -256,9 +262,10 @@ changed_columns(HeapTuple tuple, TupleDesc desc, bool update)
 }
 
 /*
- * Raise an error if the foreign key has an action that the guards would reject, or SET
- * DEFAULT, since the part does not have the defaults.  Otherwise, return true if ON
- * DELETE deletes rows of the part.
+ * Raise an error if the foreign key has an action that the parts' guard
+ * triggers would reject.  Raise an error for SET DEFAULT as well, since the
+ * part does not have the defaults.  Otherwise, return true if ON DELETE
+ * deletes rows of the part.
  */
 static bool
 check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
@@ -284,8 +291,8 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 
 	/*
-	 * reject SET DEFAULT also if the column has no default: it could get a
-	 * default later
+	 * reject SET DEFAULT even if the column has no default, because it could
+	 * get one later
 	 */
 	if (form->confdeltype == FKCONSTR_ACTION_SETDEFAULT || form->confupdtype == FKCONSTR_ACTION_SETDEFAULT)
 		ereport(ERROR,
@@ -299,8 +306,9 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 }
 
 /*
- * Return true if a trigger of the view fires for a change of these columns of the hot
- * part.  The trigger is for the n columns "shown" of the view, or for all if n is 0.
+ * Return true if a trigger of the view fires for a change of these columns of
+ * the hot part.  The trigger is for the n columns "shown" of the view, or for
+ * all columns if n is 0.
  */
 static bool
 fires_for(const VpLayout *layout, const int16 *shown, int n, Datum columns)
@@ -329,8 +337,9 @@ fires_for(const VpLayout *layout, const int16 *shown, int n, Datum columns)
 }
 
 /*
- * Raise an error if a statement trigger of the view would not fire for an action of the
- * foreign key, which writes to the hot part.
+ * Raise an error if a statement trigger of the view is for events that an
+ * action of the foreign key causes.  The trigger would not fire, because the
+ * action writes to the hot part.
  */
 static void
 check_trigger(const VpDdl *ddl, const char *trigger, int16 events, const int16 *shown, int n, HeapTuple tuple, TupleDesc desc)
@@ -357,7 +366,7 @@ check_trigger(const VpDdl *ddl, const char *trigger, int16 events, const int16 *
 						 vp_qualified_name(ddl->view))));
 }
 
-/* Check the foreign key against all triggers of the view. */
+/* Check the foreign key against all statement triggers of the view. */
 static void
 check_triggers(const VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 {
@@ -374,8 +383,9 @@ check_triggers(const VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 }
 
 /*
- * Raise an error if CREATE TRIGGER is for a statement trigger on a split table that would
- * not fire for an action of a foreign key.  The user need not own the table.
+ * Raise an error if CREATE TRIGGER creates a statement trigger on a split
+ * table that would not fire for an action of a foreign key, see
+ * check_trigger().  The user need not own the table.
  */
 static void
 check_new_trigger(const CreateTrigStmt *stmt)
@@ -392,8 +402,8 @@ check_new_trigger(const CreateTrigStmt *stmt)
 	ListCell   *lc;
 
 	/*
-	 * the server rejects a user without the privilege, and columns that do
-	 * not exist
+	 * the server raises the error for a missing privilege, or for columns
+	 * that do not exist
 	 */
 	if (ddl == NULL || pg_class_aclcheck(ddl->view, GetUserId(), ACL_TRIGGER) != ACLCHECK_OK)
 		return;
@@ -425,8 +435,9 @@ check_new_trigger(const CreateTrigStmt *stmt)
 }
 
 /*
- * Raise an error for a row-level BEFORE trigger.  It could change the key in one part of
- * a row alone, or prevent one part from being written.
+ * Raise an error for a row-level BEFORE trigger of a part.  Such a trigger
+ * could change the key of a row in one part alone, or prevent the write to
+ * one part.
  */
 static void
 refuse_row_trigger(const VpDdl *ddl, const CreateTrigStmt *stmt)
@@ -440,8 +451,9 @@ refuse_row_trigger(const VpDdl *ddl, const CreateTrigStmt *stmt)
 }
 
 /*
- * Return true if the part's guard rejects DELETE.  During a restore, the guard may not
- * exist yet.  It will be restored as it was dumped.
+ * Return true if the part's guard trigger rejects DELETE.  During a restore,
+ * the guard trigger may not exist yet.  Then return false, because it will be
+ * restored as it was dumped.
  */
 static bool
 guard_refuses_delete(Oid part)
@@ -462,8 +474,8 @@ guard_refuses_delete(Oid part)
 
 /*
  * Adapt the triggers of a part to its foreign keys.  If a foreign key of the
- * hot part deletes rows, the guard has to allow the deletion, and a trigger
- * has to delete the cold rows as well.
+ * hot part deletes rows, the guard trigger has to allow this, and another
+ * trigger has to delete the cold rows as well.
  */
 void
 vp_follow_foreign_keys(VpDdl *ddl)
@@ -499,9 +511,9 @@ vp_follow_foreign_keys(VpDdl *ddl)
  */
 
 /*
- * Adapt the key of the view.  Call this after a new definition of the view
- * and, in a restore, after the creation of the view's trigger or of the hot
- * part's primary key.
+ * Adapt the primary key of the view.  Call this after the view gets a new
+ * definition.  In a restore, call it also after the view's trigger or the hot
+ * part's primary key is created.
  */
 static void
 follow_key(VpDdl *ddl)
@@ -518,8 +530,8 @@ follow_key(VpDdl *ddl)
 
 /*
  * Return true if the command applies to the parts as well.  ALTER TABLE
- * applies to them.  ALTER VIEW does not, because the view's columns may have
- * other names than the columns of the parts.
+ * applies to the parts.  ALTER VIEW does not, because the view's columns may
+ * have other names than the columns of the parts.
  */
 static bool
 renames_parts(const VpDdl *ddl, const Node *stmt)
@@ -588,7 +600,10 @@ vp_file_of(Oid relid)
 	return result;
 }
 
-/* Relink row pointers if the cold part was rewritten, so that its relfilenode is not "file". */
+/*
+ * Set row pointers anew if the cold part was rewritten: its relfilenode is
+ * not "file" any more.
+ */
 void
 vp_follow_file(const VpDdl *ddl, Oid file)
 {
@@ -602,9 +617,9 @@ vp_follow_file(const VpDdl *ddl, Oid file)
  */
 
 /*
- * Prepare for a utility command.  Return NULL if it does not concern a split table,
- * otherwise the state that vp_after_ddl() needs.  Raise an error if the command is
- * refused.
+ * Prepare for a utility command.  Return NULL if the command does not concern
+ * a split table.  Otherwise, return the state that vp_after_ddl() needs.
+ * Raise an error if the command is refused.
  */
 VpDdl *
 vp_before_ddl(Node *stmt)
@@ -653,7 +668,7 @@ vp_before_ddl(Node *stmt)
 		default:
 			break;
 	}
-	/* vertical_partition_alter.c does this later, after the whole command */
+	/* vertical_partition_alter.c does the work of vp_after_ddl() later */
 	if (ddl && vp_is_carrying(ddl->part))
 		return NULL;
 	if (ddl)
@@ -661,7 +676,10 @@ vp_before_ddl(Node *stmt)
 	return ddl;
 }
 
-/* Complete a utility command after its execution: do the same on the parts. */
+/*
+ * Complete a utility command after its execution: make the same change to the
+ * parts, or adapt the split table to a change of a part.
+ */
 void
 vp_after_ddl(VpDdl *ddl, Node *stmt)
 {

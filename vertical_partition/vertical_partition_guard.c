@@ -46,8 +46,8 @@ static bool guard_drop = true;
  * vertical_partition.delete_cold() -- AFTER DELETE row trigger of a hot part
  *
  * Delete the cold row of a hot row that a foreign key's ON DELETE CASCADE has
- * deleted.  Do nothing if write_row() has deleted the row, because it deletes
- * both parts.
+ * deleted.  Do nothing if write_row() has deleted the hot row, because
+ * write_row() deletes the cold row as well.
  */
 Datum
 vp_delete_cold(PG_FUNCTION_ARGS)
@@ -124,7 +124,7 @@ vp_guard_part(PG_FUNCTION_ARGS)
 /*
  * Collect the objects that a statement drops with CASCADE, as lists for SQL:
  * all objects, the schemas among them, and roles whose objects are dropped.
- * Return false if there are none.
+ * Return false if there are no such objects.
  */
 static bool
 find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo roles)
@@ -176,9 +176,10 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
  * vertical_partition_internal.guard_drop() returns event_trigger
  *
  * The views of split tables depend on the extension, so that CASCADE would
- * drop them.  The parts would stay, without the link between them.  Raise an
- * error while there are split tables, unless the views' schemas or owners are
- * dropped as well.
+ * drop them.  The parts would stay, without the link between them.  So raise
+ * an error if the command would drop the extension while there are split
+ * tables.  Ignore a split table whose view is in a schema that the command
+ * drops, or whose owner's objects the command drops.
  */
 Datum
 vp_guard_drop(PG_FUNCTION_ARGS)
@@ -209,7 +210,7 @@ vp_guard_drop(PG_FUNCTION_ARGS)
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	initStringInfo(&sql);
-	/* the extension, and the schemas and extensions that it needs */
+	/* "base": the extension, and the schemas and extensions that it needs */
 	appendStringInfo(&sql,
 					 "WITH RECURSIVE base (classid, objid) AS ("
 					 " SELECT 'pg_extension'::regclass::oid, oid FROM pg_extension WHERE extname = 'vertical_partition'"

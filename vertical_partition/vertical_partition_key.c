@@ -4,15 +4,17 @@
  *	  The primary key of a split view.
  *
  * A query with GROUP BY of a table's primary key may show all of the table's
- * columns, since they depend on the key.  The parser looks for an entry of a
- * primary key in pg_constraint, for any kind of relation.  No hook can change
- * the query or the error before that.  So the view gets such an entry, for
- * the index of the hot part's key.  The key is unique in the view as well,
- * because the view shows each row of the hot part once.
+ * columns, since they depend on the key.  To check this, the parser looks for
+ * an entry of a primary key in pg_constraint, for any kind of relation.  No
+ * hook can change the query before this check, or prevent its error.  So the
+ * view gets such an entry, for the index of the hot part's key.  The key is
+ * unique in the view as well, because the view shows each row of the hot part
+ * once.
  *
  * The entry depends on the view's columns and on the index.  A dump does not
- * have it.  It is created again when the trigger of the view is restored, if
- * the library is loaded, or by declare_key().
+ * contain the entry.  If the library is loaded during a restore, it creates
+ * the entry again when the trigger of the view is restored.  Otherwise,
+ * declare_key() creates the entry.
  *
  * No other view has such an entry.  The server does not expect a primary key
  * of a view, pg_dump does not see the objects that depend on the entry, and
@@ -129,7 +131,10 @@ is_key(Oid constraint, Oid view, Oid index, const int16 *columns, int n)
 	return result;
 }
 
-/* Return the number of the view's column for this column of the hot part, or 0. */
+/*
+ * Return the number of the view's column that shows this column of the hot
+ * part, or 0.
+ */
 static AttrNumber
 column_of_view(const VpLayout *layout, AttrNumber hot)
 {
@@ -142,11 +147,11 @@ column_of_view(const VpLayout *layout, AttrNumber hot)
 }
 
 /*
- * Give the view the primary key of its hot part, in place of its current one.
- * Remove the key if the hot part has no primary key that is valid and checked
- * immediately, or if the view does not have all columns of the primary key.
- * If the view's key is correct already, give it only the name of the index.
- * The caller has locked the view.
+ * Give the view the primary key of its hot part, in place of the view's
+ * current key.  Remove the view's key if the hot part has no primary key that
+ * is valid and checked immediately, or if the view does not have all columns
+ * of the primary key.  If the view's key is already correct, change only its
+ * name to the name of the index.  The caller has locked the view.
  */
 static void
 declare_key(Oid view, const VpLayout *cached)
@@ -228,8 +233,8 @@ vp_follow_key(Oid view)
 }
 
 /*
- * Remove the key of a view while its index is recreated.  Return true if there was a key,
- * which vp_restore_key() has to restore.
+ * Remove the key of a view while the key's index is recreated.  Return true
+ * if there was a key, which vp_restore_key() has to restore.
  */
 bool
 vp_remove_key(Oid view)

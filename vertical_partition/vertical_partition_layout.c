@@ -4,7 +4,8 @@
  *	  Find the location of the columns of a split view.
  *
  * Only the definition of the view stores how the table is split.  So tables
- * and columns may be renamed, and a dump needs only the tables and the view.
+ * and columns may be renamed, and a dump of the tables and the view is
+ * complete.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -75,8 +76,9 @@ vp_method_name(VpMethod method)
 }
 
 /*
- * Return the OID of linked(), which marks a split view, or InvalidOid.  Ignore
- * a function of that name that does not belong to this library.
+ * Return the OID of linked(), which the definition of each split view calls.
+ * Return InvalidOid if there is no such function.  Ignore a function of that
+ * name that does not belong to this library.
  */
 Oid
 vp_linked_oid(void)
@@ -120,8 +122,8 @@ vp_strip_var(Node *node)
 
 /*
  * Read a view's query tree.  Return false if the query is not the definition
- * of a split view.  Otherwise fill in all of *layout except view and owner.
- * Its arrays are allocated in CurrentMemoryContext.
+ * of a split view.  Otherwise, fill all fields of *layout except view and
+ * owner.  Allocate its arrays in CurrentMemoryContext.
  */
 bool
 vp_query_layout(Query *query, VpLayout *layout)
@@ -167,7 +169,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 	layout->hot = hot->relid;
 	layout->cold = cold->relid;
 
-	/* the parts must be two tables */
+	/* the parts must be two different tables */
 	if (layout->hot == layout->cold)
 		return false;
 
@@ -176,8 +178,8 @@ vp_query_layout(Query *query, VpLayout *layout)
 		return false;
 
 	/*
-	 * both arguments must be Vars, because ALTER TABLE changes only the types
-	 * of Vars
+	 * the last two arguments of linked() must be Vars, because ALTER TABLE of
+	 * a split table changes only the types of Vars
 	 */
 	marked_hot = (Var *) lsecond(marker->args);
 	marked_cold = (Var *) lthird(marker->args);
@@ -228,7 +230,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
 			return false;
 
-		/* the columns must still have the operator's types */
+		/* the columns must still have the operator's input types */
 		op_input_types(op->opno, &left_type, &right_type);
 		if (!IsBinaryCoercible(exprType(linitial(op->args)), left_type) ||
 			!IsBinaryCoercible(exprType(lsecond(op->args)), right_type))
@@ -243,12 +245,13 @@ vp_query_layout(Query *query, VpLayout *layout)
 			return false;
 
 		/*
-		 * Anybody can create a view of this shape.  We copy values from one
-		 * side of the comparison to the other side, and look up rows of one
-		 * side by values of the other side.  So both sides must have the same
-		 * type, even if the operator accepts different types.  We call the
-		 * operator as the user of the view.  So the operator must be the
-		 * equality of an operator class, which only a superuser can create.
+		 * Anybody can create a view that looks like a split view.  We copy
+		 * values from one side of the comparison to the other side, and look
+		 * up rows of one side by values of the other side.  So both sides
+		 * must have the same type, even if the operator accepts different
+		 * types.  We call the operator with the privileges of whoever uses
+		 * the view.  So it must be the equality operator of an operator
+		 * class, because only a superuser can create an operator class.
 		 */
 		if (hot_var->varattno <= 0 || hot_var->vartype != cold_var->vartype ||
 			get_mergejoin_opfamilies(op->opno) == NIL)
@@ -325,7 +328,10 @@ vp_layout(Oid view)
 		}
 		relation_close(rel, NoLock);
 
-		/* invalidation messages may have been accepted: look it up again */
+		/*
+		 * invalidation messages may have been accepted: look the entry up
+		 * again
+		 */
 		entry = (VpCacheEntry *) hash_search(vp_cache, &view, HASH_ENTER, &found);
 		if (found && entry->context)
 			MemoryContextDelete(entry->context);
@@ -339,7 +345,10 @@ vp_layout(Oid view)
 	return entry->split ? &entry->layout : NULL;
 }
 
-/* Return the owner of the relation, or InvalidOid if it is gone. */
+/*
+ * Return the owner of the relation, or InvalidOid if there is no such
+ * relation.
+ */
 Oid
 vp_relation_owner(Oid relid)
 {
@@ -375,9 +384,9 @@ vp_relation_of_rule(Oid rule)
 }
 
 /*
- * Return true if the relation could be the split view of this table.  Anybody
- * can create a view of the table that looks like it, but the split view and
- * the table have the same owner.
+ * Return true if the relation could be the split view that this table is a
+ * part of.  Anybody can create a view of the table that looks like a split
+ * view.  But the real split view and the table have the same owner.
  */
 static bool
 vp_is_owners_view(Oid relid, Oid part)
@@ -389,9 +398,9 @@ vp_is_owners_view(Oid relid, Oid part)
 }
 
 /*
- * Lock the relation and return true if it is the split view of this table.  Do
- * not lock a view of another owner, who could hold a lock on it to make us
- * wait.
+ * Lock the relation and return true if it is the split view that this table
+ * is a part of.  Do not lock a view of another owner: this owner could hold a
+ * lock on the view to make us wait.
  */
 static bool
 vp_lock_view_of(Oid relid, Oid part)
@@ -409,8 +418,8 @@ vp_lock_view_of(Oid relid, Oid part)
 }
 
 /*
- * Return the split view that the table is a part of, locked until the end of
- * the transaction, or InvalidOid.
+ * Return the OID of the split view that the table is a part of, or
+ * InvalidOid.  The view stays locked until the end of the transaction.
  */
 Oid
 vp_view_of_part(Oid part)
@@ -444,8 +453,8 @@ vp_view_of_part(Oid part)
 		Oid			relid;
 
 		/*
-		 * a rule has one entry for each column, and these entries are
-		 * consecutive
+		 * pg_depend has one entry for each column that a rule uses, and the
+		 * entries of a rule are consecutive
 		 */
 		if (form->classid != RewriteRelationId || form->objid == rule)
 			continue;
@@ -462,7 +471,10 @@ vp_view_of_part(Oid part)
 	return view;
 }
 
-/* Copy a layout with its arrays, which an invalidation may free. */
+/*
+ * Copy a layout with its arrays.  An invalidation may free the arrays of the
+ * original.
+ */
 void
 vp_copy_layout(VpLayout *to, const VpLayout *from)
 {
@@ -482,7 +494,7 @@ vp_copy_layout(VpLayout *to, const VpLayout *from)
 	}
 }
 
-/* Relation cache callback: forget the layout of a view, or all of them. */
+/* Relation cache callback: forget the layout of one view, or of all views. */
 static void
 vp_relcache_callback(Datum arg, Oid relid)
 {
@@ -506,7 +518,7 @@ vp_relcache_callback(Datum arg, Oid relid)
 	}
 }
 
-/* System cache callback: a function has changed.  It could be linked(). */
+/* System cache callback: a function has changed, and it could be linked(). */
 static void
 vp_function_callback(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -522,7 +534,7 @@ vp_layout_init(void)
 	CacheRegisterSyscacheCallback(PROCOID, vp_function_callback, (Datum) 0);
 }
 
-/* Return the names of the relation's columns, as a name[] datum. */
+/* Return the names of n columns of the relation, as a name[] datum. */
 static Datum
 vp_column_names(Oid relid, const AttrNumber *attnums, int n)
 {
@@ -537,9 +549,9 @@ vp_column_names(Oid relid, const AttrNumber *attnums, int n)
  * vertical_partition_internal.layout(view regclass) -- layout of a split table
  *
  * Return the parts, the method, the key columns of the link, the view's
- * columns that are in the cold part, the hidden column of the hot part, and
- * the cold part's copies of the key columns.  All of them are NULL if the
- * relation is not a split view.
+ * columns that are in the cold part, the hot part's link column, which the
+ * view does not show, and the cold part's copies of the key columns.  All
+ * these values are NULL if the relation is not a split view.
  */
 Datum
 vp_layout_row(PG_FUNCTION_ARGS)

@@ -28,7 +28,7 @@ typedef enum VpMethod
 typedef struct VpColumn
 {
 	bool		cold;
-	AttrNumber	attnum;			/* number in that part */
+	AttrNumber	attnum;			/* its number in that part */
 } VpColumn;
 
 /* A split view, as read from its definition */
@@ -44,7 +44,10 @@ typedef struct VpLayout
 	int			natts;			/* number of the view's columns */
 	VpColumn   *columns;		/* array of natts elements */
 
-	/* The equality of keys in the link; none with VP_SURROGATE_KEY */
+	/*
+	 * Keys that the link (the view's join condition) compares for equality.
+	 * There are none with VP_SURROGATE_KEY.
+	 */
 	int			nkeys;
 	AttrNumber *hot_keys;
 	AttrNumber *cold_keys;
@@ -52,10 +55,11 @@ typedef struct VpLayout
 	Oid		   *key_collations;
 
 	/*
-	 * Columns that link the parts but are not in the primary key.  With
-	 * VP_SURROGATE_KEY, each part has such a column.  With VP_ROW_POINTER,
-	 * the hot part has such a column, and cold_link is the number of the
-	 * system column ctid.  With VP_SHARED_KEY, both are zero.
+	 * Numbers of the columns that link the parts but are not in the primary
+	 * key.  With VP_SURROGATE_KEY, each part has such a column.  With
+	 * VP_ROW_POINTER, the hot part has such a column, and cold_link is the
+	 * number of the system column ctid.  With VP_SHARED_KEY, both numbers are
+	 * zero.
 	 */
 	AttrNumber	hot_link;
 	AttrNumber	cold_link;

@@ -4,12 +4,13 @@
  *	  Check that each hot row has a cold row, where that matters.
  *
  * The view of a split table is a left join, so that the planner can omit the
- * cold part if no column of it is used.  A hot row without a cold row would
- * then show NULLs that nobody has stored.  Such a row is possible only if data
- * is damaged, or if VACUUM FULL or a restore has made pointers invalid.  So
- * the view calls linked() in its WHERE clause, which detects such a row by a
- * NULL in place of its cold key.  This use of a cold column would keep the
- * join in the plan.  So the support function removes the call from queries
+ * cold part if no column of it is used.  But a left join shows a hot row
+ * without a cold row with NULLs that nobody has stored.  Such a row is
+ * possible only if data is damaged, or if VACUUM FULL or a restore has made
+ * pointers invalid.  So the WHERE clause of the view calls linked() with a
+ * column of the cold part's key.  linked() raises an error if this column is
+ * NULL.  The call would keep the join in the plan, because it uses a cold
+ * column.  So the support function of linked() removes the call from queries
  * that use no other cold column.
  *
  * Copyright (c) 2026, pg_dense contributors
@@ -93,10 +94,11 @@ open_row_pointers(LOCKMODE lockmode)
 }
 
 /*
- * Return the OIDs of the cold parts with valid pointers to their rows, or if
- * "cold" is valid, at most that one.  The pointers to a part are valid if the
- * part still has the file (relfilenode) that it had when the pointers were
- * made.  If snapshot is NULL, read the rows that are committed now.
+ * Return the OIDs of the cold parts with valid pointers to their rows.  If
+ * "cold" is valid, consider only this part.  The pointers to a part are valid
+ * if the part still has the file (relfilenode) that it had when the pointers
+ * were made.  If snapshot is NULL, read the rows of row_pointers that are
+ * committed now.
  */
 static List *
 read_row_pointers(Oid cold, Snapshot snapshot)
@@ -111,8 +113,8 @@ read_row_pointers(Oid cold, Snapshot snapshot)
 		return NIL;
 
 	/*
-	 * the table has only one row for each split table with row pointers, so
-	 * that it needs no index scan
+	 * row_pointers has only one row for each split table with row pointers,
+	 * so that it needs no index scan
 	 */
 	ScanKeyInit(&key, Anum_row_pointers_cold, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(cold));
@@ -153,11 +155,12 @@ vp_pointed_tables(void)
 }
 
 /*
- * Record for which file of the cold part the row pointers are valid: for its
- * current file, or for no file.  Only a superuser may write to the table, so
- * this does not use an SQL statement.  The caller has locked the part against
- * other sessions that call this function for the part.  Remove rows of
- * dropped parts as well, unless another session is doing so.
+ * Record in row_pointers for which file of the cold part the pointers are
+ * valid: for its current file if "valid" is true, else for no file.  Do not
+ * use an SQL statement, because only a superuser may write to row_pointers by
+ * SQL.  The caller has locked the part against other sessions that call this
+ * function for the part.  Also remove the rows of dropped parts, unless
+ * another session is doing so.
  */
 static void
 write_row_pointers(Oid cold, bool valid)
@@ -210,16 +213,17 @@ write_row_pointers(Oid cold, bool valid)
 	}
 	table_close(rel, RowExclusiveLock);
 
-	/* plans that lock rows depend on this record, see vp_simplify_linked() */
+	/* invalidate plans that lock rows, see vp_simplify_linked() */
 	if (OidIsValid(filenode))
 		CacheInvalidateRelcacheByRelid(cold);
 	CommandCounterIncrement();
 }
 
 /*
- * Return the OIDs of the tables that subscriptions of this database write to, or if
- * "relid" is valid, at most that one.  A database that was made from a template has
- * entries of the template's subscriptions, too.
+ * Return the OIDs of the tables that subscriptions of this database write to.
+ * If "relid" is valid, consider only this table.  Ignore subscriptions of
+ * other databases: a database that was made from a template has entries of
+ * the template's subscriptions, too.
  */
 static List *
 subscribed_tables(Oid relid)
@@ -328,10 +332,11 @@ vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
 /*
  * vertical_partition_internal.forget_subscribed() returns event_trigger
  *
- * At the end of CREATE and ALTER SUBSCRIPTION, and at the start of ALTER and
- * DROP SUBSCRIPTION, record that the pointers of a split table whose parts a
- * subscription writes to are not valid.  relink() does not record the pointers
- * as valid as long as the subscription has the parts.
+ * The server calls this function at the end of CREATE and ALTER SUBSCRIPTION,
+ * and at the start of ALTER and DROP SUBSCRIPTION.  If a subscription writes
+ * to a part of a split table, record that the row pointers of this split
+ * table are not valid.  relink() does not record them as valid as long as the
+ * subscription has the part.
  */
 Datum
 vp_forget_subscribed(PG_FUNCTION_ARGS)
@@ -352,7 +357,7 @@ vp_forget_subscribed(PG_FUNCTION_ARGS)
 		if (layout != NULL && layout->method == VP_ROW_POINTER)
 			cold = layout->cold;
 		else if (layout == NULL && vp_row_pointers_valid(lfirst_oid(lc)))
-			cold = lfirst_oid(lc);	/* the view has changed since then */
+			cold = lfirst_oid(lc);	/* a cold part whose view has changed */
 		else
 			continue;
 
@@ -369,9 +374,9 @@ vp_forget_subscribed(PG_FUNCTION_ARGS)
 /*
  * vertical_partition.linked(method text, hot oid, cold_key anyelement) returns boolean
  *
- * Return true if the join has found a cold key for a hot row.  Raise an error if cold_key
- * is NULL.  The other arguments are the method of the split and its hot part, for the
- * message.
+ * Return true if the join has found a cold key for a hot row.  Raise an error
+ * if cold_key is NULL.  The other arguments are for the error message: the
+ * method of the split and its hot part.
  */
 Datum
 vp_linked(PG_FUNCTION_ARGS)
@@ -395,7 +400,10 @@ vp_linked(PG_FUNCTION_ARGS)
 
 static bool cold_use_walker(Node *node, ColdUse *use);
 
-/* Return true if the expression is a column of the query's cold part, possibly relabeled. */
+/*
+ * Return true if the expression is a column of the cold part in this query,
+ * with or without RelabelType nodes above it.
+ */
 static bool
 is_cold_var(Node *node, ColdUse *use)
 {
@@ -407,8 +415,9 @@ is_cold_var(Node *node, ColdUse *use)
 }
 
 /*
- * Return true if a column of one of the query's joins stands for a column of the cold
- * part.  The expressions of join columns belong to the query's own level.
+ * Return true if a column of one of the query's joins stands for a column of
+ * the cold part.  Search the expressions of join columns with sublevels_up 0,
+ * because they belong to the query's own level.
  */
 static bool
 join_alias_uses_cold(RangeTblEntry *rte, AttrNumber attnum, ColdUse *use)
@@ -465,7 +474,7 @@ cold_use_walker(Node *node, ColdUse *use)
 		{
 			/*
 			 * the join's condition does not count as a use of the cold part,
-			 * but the left side of the join may use it
+			 * but the left side of the join may use the cold part
 			 */
 			use->joined = true;
 			return cold_use_walker(join->larg, use);
@@ -483,7 +492,10 @@ cold_use_walker(Node *node, ColdUse *use)
 	return expression_tree_walker(node, cold_use_walker, use);
 }
 
-/* Return the expression if it is a column of a table of this query, else NULL. */
+/*
+ * Return the Var if the expression is a column of a table of this query, else
+ * NULL.
+ */
 static Var *
 table_column(Query *query, Node *node)
 {
@@ -502,15 +514,16 @@ table_column(Query *query, Node *node)
 }
 
 /*
- * Simplify a call of linked().
+ * Return the expression that replaces a call of linked(): true, if the query
+ * uses no other column of the cold part.
  *
  * If FOR UPDATE locks the cold part, replace the call by IS NOT NULL, which
- * makes the planner use an inner join.  This is necessary because rows of the
- * nullable side of an outer join cannot be locked.  But an inner join
- * silently omits a hot row without a cold row.  So raise an error if pointers
- * may be wrong.
+ * makes the planner use an inner join.  An inner join is necessary because
+ * rows of the nullable side of an outer join cannot be locked.  But an inner
+ * join silently omits a hot row without a cold row.  So raise an error if row
+ * pointers may be wrong.
  *
- * Return NULL, which keeps the call, in all cases of doubt.
+ * In all cases of doubt, return NULL, which keeps the call.
  */
 static Node *
 vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
@@ -525,10 +538,11 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	query = root->parse;
 
 	/*
-	 * A security barrier view can be over a view that PostgreSQL merges into
-	 * the statement.  If the security barrier view is the target of the
-	 * statement, PostgreSQL loses the conditions of this view.  The statement
-	 * would change rows that are hidden from it.
+	 * A security barrier view can select from another view, which PostgreSQL
+	 * merges into the statement.  If the security barrier view is the target
+	 * of the statement, PostgreSQL then loses the conditions of the security
+	 * barrier view.  The statement would change rows that these conditions
+	 * hide from it.
 	 */
 	foreach(lc, query->rtable)
 	{
@@ -542,8 +556,8 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	}
 
 	/*
-	 * If this statement loads the library, it is planned without the planner
-	 * hook.  Do not let the session keep such a plan.
+	 * A statement that loads the library is planned without the planner hook.
+	 * Do not let the session keep its plan.
 	 */
 	if (!vp_planner_hooked)
 		root->glob->transientPlan = true;
@@ -611,8 +625,8 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 /*
  * vertical_partition_internal.linked_support(internal) returns internal
  *
- * Planner support function of linked().  The call of this function also loads
- * the library when a query on a split view is planned, so that the hooks are
+ * Planner support function of linked().  When a query on a split view is
+ * planned, the call of this function also loads the library.  The hooks are
  * active from then on.
  */
 Datum
@@ -636,7 +650,7 @@ vp_linked_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestCost *cost = (SupportRequestCost *) request;
 
-		/* the function does little more than a test for NULL */
+		/* linked() does little more than a test for NULL */
 		cost->startup = 0;
 		cost->per_tuple = 0.1 * cpu_operator_cost;
 		result = request;

@@ -3,9 +3,10 @@
  * vertical_partition_lookup.c
  *	  Look up and lock the split table that a command names.
  *
- * A name is looked up before the command has a lock.  The view of that name can
- * be replaced until the lock is granted.  So these functions look the name up
- * again, or raise an error if the state has changed.
+ * These functions look up a name before the command has a lock.  Until the
+ * lock is granted, another session can replace the view of that name.  So
+ * they look up the name again afterwards, or raise an error if the split
+ * table has changed.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,7 +33,10 @@
 #include "vertical_partition_layout.h"
 #include "vertical_partition_lookup.h"
 
-/* Raise an error: the state that was looked up without a lock has changed. */
+/*
+ * Raise an error: the relation has changed since it was looked up without a
+ * lock.
+ */
 void
 vp_changed(const char *name)
 {
@@ -42,11 +46,11 @@ vp_changed(const char *name)
 }
 
 /*
- * Return the OID of the view of that name, with an AccessShareLock on it.
- * Return InvalidOid if it is not a view, or if "owned" is true and the user
- * does not own it.  DROP COLUMN of a split table recreates the view.  So look
- * the name up again, because it can belong to another view after waiting for
- * the lock.
+ * Lock the view of that name with an AccessShareLock, and return its OID.
+ * Return InvalidOid if no view has the name, or if "owned" is true and the
+ * user does not own the view.  Look up the name again after waiting for the
+ * lock: it can belong to another view then, because DROP COLUMN of a split
+ * table recreates the view.
  */
 Oid
 vp_lock_view(const RangeVar *name, bool owned)
@@ -66,8 +70,8 @@ vp_lock_view(const RangeVar *name, bool owned)
 }
 
 /*
- * Return true if the view belongs to a split table, and does not only look
- * like such a view.
+ * Return true if the view has the trigger of a split table, and so does not
+ * only look like a split view.
  */
 bool
 vp_has_trigger(Oid view)
@@ -77,8 +81,9 @@ vp_has_trigger(Oid view)
 
 /*
  * Return true if a command on the view has to be executed on the parts as
- * well.  Anybody can create a view of other users' tables that looks like a
- * split view, and a superuser may alter that view.
+ * well.  This requires that one role owns the view and the parts: anybody can
+ * create a view of other users' tables that looks like a split view, and a
+ * superuser may alter such a view.
  */
 bool
 vp_carries(const VpDdl *ddl)
@@ -90,9 +95,10 @@ vp_carries(const VpDdl *ddl)
 }
 
 /*
- * Return the state of the split table whose view or part has that name, or
- * NULL if there is none.  If no relation has the name, return NULL as well,
- * and let the command raise the error.
+ * Return the state of the split table whose view or part has that name.  The
+ * name can also belong to an index of a part.  Return NULL if there is no
+ * such split table.  If no relation has the name, return NULL as well, and
+ * let the command raise the error.
  */
 VpDdl *
 vp_find_split(RangeVar *name)
@@ -136,8 +142,9 @@ vp_find_split(RangeVar *name)
 }
 
 /*
- * Return the state of the split table that a foreign key or LIKE refers to, or that a
- * trigger is for, or NULL.  The user need not own the table.
+ * Return the state of the split table of that name, or NULL.  The user need
+ * not own the table: this function is for foreign keys and LIKE, which refer
+ * to the table, and for CREATE TRIGGER.
  */
 VpDdl *
 vp_find_any_split(RangeVar *name)
@@ -167,9 +174,9 @@ vp_find_any_split(RangeVar *name)
 }
 
 /*
- * Return the state of the user's split table of that name, or NULL.  Its view stays
- * locked, so that the state does not change until the transaction ends.  Raise an error
- * if the table is being altered.
+ * Return the state of the user's split table of that name, or NULL.  Its view
+ * stays locked, so that the state does not change until the transaction ends.
+ * Raise an error if this session is altering the table at the moment.
  */
 VpDdl *
 vp_hold_split(RangeVar *name)
@@ -208,10 +215,10 @@ vp_refresh_split(VpDdl *ddl, Oid view)
 }
 
 /*
- * Lock the view and its parts for a command that changes all of them.  lock_all() takes
- * these locks together.  Raise an error if the view has got other parts, or another
- * owner, since it was looked up: a session that waits gets the lock after the session
- * that has replaced the view.
+ * Lock the view and its parts for a command that changes all of them.  Take
+ * these locks together, by lock_all().  Raise an error if the view has got
+ * other parts or another owner since it was looked up: while this session
+ * waited for the lock, another session can have replaced the view.
  */
 void
 vp_lock_split(VpDdl *ddl)

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_owner.c
- *	  What split(), merge() and relink() do as the owner of the table.
+ *	  Run statements of split(), merge() and relink() as the table's owner.
  *
  * A superuser who splits another user's table must not run that user's code
  * with superuser privileges.  Such code is in triggers and in the functions
  * of CHECK constraints, domains, defaults, generated columns and indexes.
- * Planning a statement is enough to call some of these functions.  So run
- * every statement on the rows or the definition of the table as the table's
- * owner, as REINDEX does.  SECURITY_RESTRICTED_OPERATION prevents the owner's
- * code from leaving something that the caller would run later, such as a
- * deferred trigger.  A nest level of the settings undoes a change of
- * search_path or of another setting, which would change the meaning of names
- * in later statements.
+ * Merely planning a statement can call some of these functions.  So run every
+ * statement on the rows or the definition of the table as the table's owner,
+ * as REINDEX does.  SECURITY_RESTRICTED_OPERATION prevents the owner's code
+ * from leaving something that the caller would run later, such as a deferred
+ * trigger.  The owner's code can also change search_path or another setting,
+ * which would change the meaning of names in later statements.  A new nest
+ * level of the settings (NewGUCNestLevel()) undoes such changes.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -83,8 +83,8 @@ typedef struct SavedIdentity
 
 /*
  * Raise an error unless the caller could become that role by SET ROLE.
- * Membership in the role is not enough: a statement run as the role has the
- * role's attributes, such as SUPERUSER, which members do not inherit.
+ * Membership in the role is not enough: a statement that runs as the role has
+ * the role's attributes, such as SUPERUSER, and members do not inherit these.
  */
 static void
 check_role(Oid role)
@@ -121,7 +121,7 @@ become_caller(const SavedIdentity *saved)
 	SetUserIdAndSecContext(saved->userid, saved->context);
 }
 
-/* Run a statement.  The result is that of execute_as(), see below. */
+/* Run a statement.  Return the same value as execute_as(), see below. */
 static int64
 execute(const char *statement)
 {
@@ -263,11 +263,12 @@ refers_to(Oid referencing, Oid referenced)
 }
 
 /*
- * Raise an error unless the caller may lock the relation.  The caller has to
- * own the relation or, if "partner_of" is valid, that table.  A foreign key
- * has to connect both tables: then DROP TABLE of the caller's own table would
- * lock the other table as well.  Return false if one of the tables or the
- * foreign key does not exist.
+ * Raise an error unless the caller may lock the relation.  If "partner_of" is
+ * not valid, the caller has to own the relation.  Otherwise, the caller has
+ * to own the table "partner_of", and a foreign key has to connect it to the
+ * relation: the caller could also lock the relation by DROP TABLE of this
+ * table.  Return false if one of the tables or the foreign key does not
+ * exist.
  */
 static bool
 may_lock(Oid relid, Oid partner_of)
@@ -286,17 +287,17 @@ may_lock(Oid relid, Oid partner_of)
  * Lock a relation, in ACCESS EXCLUSIVE mode if "exclusive" is true, else in
  * EXCLUSIVE mode, which allows reading.  If another user owns the relation,
  * "partner_of" is the caller's table that a foreign key connects to the
- * relation; otherwise it is NULL.  LOCK TABLE would not do: it also locks the
- * tables of a view, and it takes a name, which can belong to another relation
- * after waiting.  If partner_of is NULL, prevent a rename of the relation's
- * schema as well.
+ * relation; otherwise it is NULL.  LOCK TABLE is not suitable: it also locks
+ * the tables of a view, and it takes a name, which can belong to another
+ * relation after waiting.  If partner_of is NULL, prevent a rename of the
+ * relation's schema as well.
  *
  * "patience" is the time to wait in milliseconds; NULL means to wait as long
- * as needed.  Return false if the lock is not available in that time.  With a
- * limit, try the lock repeatedly instead of waiting in the lock queue.
- * Otherwise, the deadlock detector could cancel another session that waits
- * for this one.  Return true also if the relation or the foreign key no
- * longer exists, since there is nothing to lock then.
+ * as needed.  Return false if the lock is not available in that time.  With
+ * such a limit, try the lock repeatedly instead of waiting in the lock queue.
+ * If this session waited in the queue, the deadlock detector could cancel
+ * another session that waits for this one.  Return true also if the relation
+ * or the foreign key no longer exists, since there is nothing to lock then.
  *
  * Errors: 42501 if the caller may not lock the relation.  This is checked
  * before and after the wait.
@@ -383,8 +384,8 @@ vp_hold_privileges(PG_FUNCTION_ARGS)
 }
 
 /*
- * Set the pointer of a row, and make the entries in the indexes that its new version needs.
- * Raise an error if there is no such row.
+ * Set the pointer of a row, and insert the index entries that the new version
+ * of the row needs.  Raise an error if there is no such row.
  */
 static void
 point_row(EState *estate, ResultRelInfo *info, AttrNumber link, ItemPointer tid, ItemPointer cold,
@@ -432,9 +433,9 @@ point_row(EState *estate, ResultRelInfo *info, AttrNumber link, ItemPointer tid,
 }
 
 /*
- * Execute the query, and return its rows of two TIDs.  Store the rows instead
- * of using a cursor, because the owner's functions could close or move a
- * cursor.
+ * Execute the query, and return its rows, each of which has two TIDs.  Store
+ * the rows instead of using a cursor, because the owner's functions could
+ * close or move a cursor.
  */
 static Tuplestorestate *
 store_pointers(const char *query, TupleTableSlot **slot)
@@ -464,17 +465,18 @@ store_pointers(const char *query, TupleTableSlot **slot)
  * vertical_partition_internal.point_rows(hot regclass, link name, query text)
  *		returns bigint
  *
- * Take the hot part of a split table, its pointer column, and a query that returns the TIDs
- * of rows of the hot part and of their cold rows.  Lock out writers, and set the pointers as
- * the owner of the part in a security-restricted operation.  Return the number of rows.
+ * Set the pointers of rows of "hot", the hot part of a split table.  "link"
+ * is its pointer column.  "query" returns the TIDs of rows of the hot part,
+ * each with the TID of its cold row.  Lock out writers.  Run as the owner of
+ * the part, in a security-restricted operation.  Return the number of rows.
  *
- * Do not use UPDATE.  It checks constraints that are not valid, which the row
- * may violate.  It fires the application's triggers.  It fires the trigger of
- * a foreign key for each row that this transaction has inserted, even if the
- * key does not change.  This trigger fails if the foreign key is not valid
- * and the referenced row is missing.  The new values could violate only a
- * CHECK constraint on the pointer column itself.  Such a constraint is not
- * checked.
+ * Do not use UPDATE.  It would check constraints that are not valid, which
+ * the row may violate.  It would fire the application's triggers.  It would
+ * also fire the trigger of a foreign key for each row that this transaction
+ * has inserted, even if the key does not change.  This trigger fails if the
+ * foreign key is not valid and the referenced row is missing.  The new
+ * pointers could violate only a CHECK constraint on the pointer column
+ * itself.  This function does not check such a constraint.
  *
  * Errors: 42501 if the caller does not own the part, 42809 if it is not a
  * table, 42703 if the part has no such pointer column, 55006 if the part is
@@ -607,7 +609,7 @@ set_valid(Relation catalog, Oid oid)
 
 /*
  * For each row of the referencing table, check that the referenced row
- * exists.  Call the trigger function of foreign keys, which runs its query as
+ * exists.  Use the trigger function of foreign keys, which runs its query as
  * the owner of the referenced table.
  *
  * Do not use a join of both tables, as the server does to validate a foreign
@@ -667,9 +669,9 @@ check_each_row(Relation rel, const FormData_pg_constraint *constraint)
  *
  * Validate a foreign key of a table that is not partitioned.  If one role
  * owns both tables, run ALTER TABLE ... VALIDATE CONSTRAINT as this role.
- * Otherwise, check row by row, see check_each_row().  Errors: 42501 if the
- * caller does not own the referencing table, 23503 if a referenced row does
- * not exist.
+ * Otherwise, check each row by itself, see check_each_row().  Errors: 42501
+ * if the caller does not own the referencing table, 23503 if a referenced row
+ * does not exist.
  */
 Datum
 vp_validate_foreign_key(PG_FUNCTION_ARGS)

@@ -3,8 +3,8 @@
  * vertical_partition_place.c
  *	  Find the part that has a column, a constraint or an index of a split table.
  *
- * A command names columns, a constraint or an index of the table.  It is for
- * the part that has them.
+ * A command names columns, a constraint or an index of the table.  The
+ * command is for the part that has these objects.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -83,9 +83,10 @@ vp_duplicate_constraint(const char *table, const char *name)
 }
 
 /*
- * Return the parts that have the column of the view, or will have it, or 0.  Columns of
- * the key are in both parts, except with VP_SURROGATE_KEY.  Other columns of the link are
- * not in the view.
+ * Return the parts that have the view's column of that name, or will have it
+ * after the command.  Return 0 if there is no such column.  Columns of the
+ * key are in both parts, except with VP_SURROGATE_KEY.  Other columns of the
+ * link are not in the view.
  */
 int
 vp_places_of(const VpAlter *alter, const char *name)
@@ -135,8 +136,8 @@ vp_name_in_part(const VpLayout *layout, const char *name, bool cold)
 }
 
 /*
- * Return the part that has a column, and set *attnum to the column's number there.  The
- * name is that of the view's column after the command.
+ * Return the part that has a column, and set *attnum to the column's number
+ * in this part.  "name" is the name of the view's column after the command.
  */
 Oid
 vp_part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
@@ -184,8 +185,9 @@ vp_place(const VpAlter *alter, List *names, const char *what)
 }
 
 /*
- * Return true if the node has no columns of the table.  Ignore subqueries,
- * which the server rejects, and type modifiers, which only look like columns.
+ * Return true if a search for columns of the table has to skip the node.
+ * Skip subqueries, because the server rejects them, and type names, because
+ * type modifiers only look like columns.
  */
 bool
 vp_has_no_columns(Node *node)
@@ -231,7 +233,10 @@ collect_names(Node *node, VpNames *found)
 	return raw_expression_tree_walker(node, collect_names, found);
 }
 
-/* Return the names of the altered table's columns in a raw expression. */
+/*
+ * Return the names of the columns of the altered table that a raw expression
+ * uses.
+ */
 List *
 vp_names_in(const VpAlter *alter, Node *expr)
 {
@@ -298,8 +303,8 @@ vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint)
 }
 
 /*
- * Return the part that has the constraint.  If there is none, return the hot part, whose
- * ALTER TABLE then raises the error.
+ * Return the part that has the constraint.  If no part has it, return the hot
+ * part: the ALTER TABLE of this part then raises the error.
  */
 int
 vp_place_of_constraint(const VpLayout *layout, const char *name)
@@ -321,8 +326,8 @@ vp_place_of_constraint(const VpLayout *layout, const char *name)
 	if (type == 'n')
 	{
 		/*
-		 * the cold part's copies of the key and its link column are not
-		 * visible to the user, and neither are their constraints
+		 * the user sees neither the cold part's copies of the key and its
+		 * link column, nor the NOT NULL constraints of these columns
 		 */
 		Oid			oid;
 		Bitmapset  *columns = get_relation_constraint_attnos(layout->cold, name, true, &oid);
@@ -339,8 +344,8 @@ vp_place_of_constraint(const VpLayout *layout, const char *name)
 }
 
 /*
- * Return the part that has the index, which is looked up in the view's schema.  Return
- * the hot part if there is none.
+ * Look up the index in the view's schema, and return the part that has it.
+ * Return the hot part if there is no such index.
  */
 int
 vp_place_of_index(const VpLayout *layout, const char *name)

@@ -3,12 +3,12 @@
  * vertical_partition_preload.c
  *	  Check that new sessions load the library when they begin.
  *
- * Statements that call no function of the library do not load it: COPY ...
- * TO, TRUNCATE, VACUUM, ON CONFLICT with columns.  So split() requires the
- * library to be preloaded.  The state of this session does not help: this
- * session may have loaded the library itself, or may have settings that other
- * sessions will not get.  So we check the settings that a session of this
- * database begins with.
+ * Some statements call no function of the library, and so do not load it:
+ * COPY ... TO, TRUNCATE, VACUUM and INSERT ... ON CONFLICT with columns.  So
+ * split() requires the library to be preloaded.  The state of this session
+ * does not show that: this session may have loaded the library itself, or may
+ * have settings that other sessions will not get.  So check the settings that
+ * sessions of this database begin with.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -102,7 +102,10 @@ configured(ArrayType *config)
 	return NULL;
 }
 
-/* Return all settings of roles in this database, and of the database. */
+/*
+ * Return all settings that apply in this database: those of single roles, and
+ * those for all roles.
+ */
 static List *
 role_settings(void)
 {
@@ -133,8 +136,8 @@ role_settings(void)
 }
 
 /*
- * Return the setting of a role, or of all roles.  A setting for this database
- * has precedence.
+ * Return the setting of a role.  InvalidOid stands for all roles.  A setting
+ * for this database has precedence over a setting for all databases.
  */
 static RoleSetting *
 setting_of(List *settings, Oid role)
@@ -187,9 +190,9 @@ can_login(Oid role)
 }
 
 /*
- * Append the statement that adds our library to the libraries of a role, or of all roles.
- * Each library is a separate value: the server would take a list in one value for a
- * single name.
+ * Append the statement that adds our library to the libraries of a role, or
+ * of all roles.  Write each library as a separate value: the server would
+ * take a list in one value for a single name.
  */
 static void
 append_statement(StringInfo buf, const char *whose, const char *value, bool visible)
@@ -203,7 +206,7 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
 	{
 		foreach(lc, libraries_of(value))
 		{
-			/* leave out an empty name, with which sessions could not start */
+			/* skip an empty name: with it, sessions could not start */
 			if (*(char *) lfirst(lc) != '\0')
 				appendStringInfo(buf, "%s, ", quote_literal_cstr(lfirst(lc)));
 		}
@@ -217,9 +220,9 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
  *
  * Check that all new sessions of the database will preload the library.
  * "table" is the name of the table to be split, for the message.  Errors:
- * 55000 if some sessions will not preload the library.  The message contains
- * the statements that change this.  If "force" is true, emit a notice
- * instead.
+ * 55000 if some sessions will not preload the library.  The hint of the error
+ * contains the statements that change this.  If "force" is true, emit a
+ * notice instead.
  */
 Datum
 vp_check_preload(PG_FUNCTION_ARGS)
@@ -244,7 +247,10 @@ vp_check_preload(PG_FUNCTION_ARGS)
 	{
 		char	   *value = everybody ? everybody->value : server_setting();
 
-		/* everybody may read pg_db_role_setting, but not the configuration */
+		/*
+		 * everybody may read pg_db_role_setting, but not the server's
+		 * configuration
+		 */
 		append_statement(&hint, psprintf("DATABASE %s", database), value,
 						 everybody || (value && (*value == '\0' || has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS))));
 	}

@@ -5,9 +5,8 @@
  *
  * In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT and OWNED
  * BY, replace the name of the view by the name of the part.  These commands
- * need no other change.  For REFERENCES and LIKE see
- * vertical_partition_redirect_reference.c, for ALTER TABLE see
- * vertical_partition_alter.c.
+ * need no other change.  See vertical_partition_redirect_reference.c for
+ * REFERENCES and LIKE, and vertical_partition_alter.c for ALTER TABLE.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -37,7 +36,7 @@
 #include "vertical_partition_place.h"
 #include "vertical_partition_redirect.h"
 
-/* The part whose column names replace those of the view */
+/* The part whose column names replace the column names of the view */
 typedef struct VpMapping
 {
 	const VpLayout *layout;
@@ -93,7 +92,10 @@ joined_names(List *names)
 	return buf.data;
 }
 
-/* Return the name that an index of a table with the view's name and columns would get. */
+/*
+ * Return the name that the server would give the index if the view were a
+ * table.
+ */
 static char *
 index_name(const VpAlter *alter, IndexStmt *stmt)
 {
@@ -144,12 +146,12 @@ redirect_index(IndexStmt *stmt)
 	mapping.cold = vp_place(&alter, names, "create an index of hot and cold columns") == VP_IN_COLD;
 	part = mapping.cold ? mapping.layout->cold : mapping.layout->hot;
 
-	/* the command's lock also protects the names of the columns */
+	/* take the command's lock now, so that the column names do not change */
 	LockRelationOid(part, stmt->concurrent ? ShareUpdateExclusiveLock : ShareLock);
 	if (stmt->idxname == NULL)
 		stmt->idxname = index_name(&alter, stmt);
 
-	/* name the columns of the index as with one table */
+	/* name the columns of the index as for a table that is not split */
 	foreach(lc, stmt->indexParams)
 	{
 		IndexElem  *element = (IndexElem *) lfirst(lc);

@@ -3,8 +3,9 @@
  * vertical_partition_redirect_reference.c
  *	  Redirect foreign keys and LIKE that refer to split tables.
  *
- * A foreign key refers to the part that has the columns.  LIKE becomes column
- * definitions, since the view has no constraints and indexes to copy.
+ * A foreign key is changed to refer to the part that has the referenced
+ * columns.  LIKE is replaced with column definitions, because the view has no
+ * constraints and indexes to copy.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -33,8 +34,8 @@
 #include "vertical_partition_redirect.h"
 
 /*
- * Return true if an element could refer to a split table, as a foreign key or LIKE.  This
- * reads no catalog.
+ * Return true if an element is a foreign key or LIKE, which could refer to a
+ * split table.  Do not read the catalogs.
  */
 bool
 vp_any_reference(Node *node)
@@ -68,8 +69,8 @@ vp_any_reference(Node *node)
 /*
  * Make a foreign key refer to the part of a split table that has the columns.
  * The command then requires the REFERENCES privilege on that part.  If an
- * ALTER TABLE is altering that part, the part has the view's name at this
- * time.
+ * ALTER TABLE is altering that part ("altered"), the part has the view's name
+ * ("altered_name") at this time.
  */
 static bool
 redirect_reference(Constraint *constraint, Oid altered, const char *altered_name)
@@ -123,9 +124,9 @@ vp_redirect_references(Node *node, Oid altered, const char *altered_name)
 
 /*
  * Hide foreign keys that refer to the table that the command creates, because
- * they must not be redirected.  Before the command, the same name can belong
- * to a split table in another schema.  Return the hidden constraints.  The
- * caller has to restore their contype.
+ * they must not be redirected.  Before the command creates this table, the
+ * same name can belong to a split table in another schema.  Return the hidden
+ * constraints.  The caller has to restore their contype.
  */
 static List *
 hide_own_references(CreateStmt *stmt)
@@ -171,9 +172,10 @@ hide_own_references(CreateStmt *stmt)
 }
 
 /*
- * CREATE TABLE (LIKE view) would copy the columns of a split table without NOT NULL,
- * constraints and indexes.  Return column definitions to use instead, with NOT NULL and,
- * if requested, defaults.  Raise an error if the command requests more.
+ * Return column definitions that replace LIKE of a split table in CREATE
+ * TABLE.  LIKE of the view would copy the columns, but no NOT NULL,
+ * constraints or indexes.  The returned definitions have NOT NULL and, if
+ * requested, defaults.  Raise an error if the command requests more.
  */
 static List *
 columns_like(const VpDdl *ddl, const TableLikeClause *like)

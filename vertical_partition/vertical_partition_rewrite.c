@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_rewrite.c
- *	  Run statements that use hot columns only on the hot part alone.
+ *	  Run statements that use no cold columns on the hot part alone.
  *
  * A planner hook works on the rewritten query, in which split views have been
  * replaced by their definitions:
  *
  * - If the query uses no cold column of a split view, remove the view's join.
- *   The planner alone removes such a join only if the cold part's side of the
- *   link has a unique index, and if the query does not lock rows.  With row
- *   pointers, there is no such index.
+ *   Without the hook, the planner removes such a join only if the cold part
+ *   has a unique index on its columns in the join condition, and if the query
+ *   does not lock rows.  With row pointers, there is no such index.
  *
  * - An UPDATE that reads and sets hot columns only becomes an UPDATE of the hot
  *   part, as with an automatically updatable view.
  *
- * - The columns of ON CONFLICT are looked up among the indexes of the hot
- *   part, because the view has no indexes.  Remove these columns from the
- *   query before planning, because the planner would raise an error.  Put the
- *   indexes into the plan afterwards.
+ * - For the columns of ON CONFLICT, the view has no unique indexes.  So find
+ *   the indexes of the hot part that have these columns.  Remove the columns
+ *   from the query before planning, because the planner would raise an error.
+ *   Put the indexes into the plan afterwards.
  *
  * The hook changes the Query that it gets.  This is allowed, because the
  * planner changes the Query, too, and its callers expect this.
@@ -65,7 +65,7 @@ typedef struct ColumnUse
 {
 	Query	   *query;
 	int			sublevels_up;
-	Bitmapset **columns;		/* by range table index; 0: whole row */
+	Bitmapset **columns;		/* by range table index; member 0: whole row */
 } ColumnUse;
 
 /* Context for replacing columns of a split view by columns of the hot part */
@@ -146,8 +146,8 @@ column_use_walker(Node *node, ColumnUse *use)
 		if (rte->rtekind == RTE_JOIN)
 		{
 			/*
-			 * a column of the query's own join stands for columns of its
-			 * inputs
+			 * a column of the query's own join stands for columns of the
+			 * join's inputs
 			 */
 			int			sublevels_up = use->sublevels_up;
 			bool		known = var->varattno > 0 && var->varattno <= list_length(rte->joinaliasvars);
@@ -180,9 +180,10 @@ column_use_walker(Node *node, ColumnUse *use)
 
 /*
  * Return the columns that the query uses of its relations, as an array of
- * sets by range table index.  Unless all of its own outputs are used, plain
- * columns among the unused outputs do not count.  Expressions among the
- * unused outputs count, because they may be evaluated nevertheless.
+ * sets by range table index.  "outputs" has the query's own output columns
+ * that are used, unless all_outputs is true.  Ignore an unused output that is
+ * a plain column.  Do not ignore an unused output that is an expression,
+ * because it may be evaluated nevertheless.
  */
 static Bitmapset **
 used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
@@ -220,11 +221,12 @@ used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
  */
 
 /*
- * Return true if the view's owner also owns the cold part, and has never
- * changed the privileges on it.  Then the check of these privileges cannot
- * fail.  A change of the owner or the privileges also changes the part's row
- * in pg_class, which invalidates saved plans.  (A plan that is not saved, as
- * in SQL functions before 18, keeps the result while its statement runs.)
+ * Return true if the permissions on the cold part need no check.  This is so
+ * if the view's owner also owns the cold part, and has never changed the
+ * privileges on it: then the check cannot fail.  A change of the owner or the
+ * privileges also changes the part's row in pg_class, which invalidates saved
+ * plans.  (A plan that is not saved, as in SQL functions before 18, keeps the
+ * result while its statement runs.)
  */
 static bool
 needs_no_check(Query *query, RangeTblEntry *cold)
@@ -232,7 +234,10 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 	HeapTuple	tuple;
 	bool		result;
 
-	/* a security label, for example, can deny access that privileges allow */
+	/*
+	 * the hook can deny access that privileges allow, for example by security
+	 * labels
+	 */
 	if (ExecutorCheckPerms_hook)
 		return false;
 
@@ -249,9 +254,9 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 /*
  * Reduce the definition of a split view to the hot part, with NULL for the
  * cold columns.  The cold part stays in the range table if its permissions
- * have to be checked; otherwise it is removed.  In both cases, the cold part
- * is among the relations of the statement: a session that reuses the plan
- * locks these relations first, and receives their invalidations.
+ * have to be checked; otherwise it is removed.  In both cases, a saved
+ * statement has the cold part among its relations.  A session that reuses the
+ * plan first locks these relations, and receives their invalidations.
  */
 static void
 drop_cold_part(Query *query, VpLayout *layout)
@@ -312,8 +317,9 @@ needs_cold_part(const VpLayout *layout, Bitmapset *columns)
  */
 
 /*
- * Return true if the statement uses a column of the view that the hot part does not have,
- * or WHERE CURRENT OF.  For a column, set hot->cold to its number; 0 is the whole row.
+ * Return true if the statement uses a column of the view that the hot part
+ * does not have, or if it has WHERE CURRENT OF.  Set hot->cold to the number
+ * of such a column, or to 0 for the whole row.
  */
 static bool
 hot_columns_walker(Node *node, HotColumns *hot)
@@ -347,7 +353,10 @@ hot_columns_walker(Node *node, HotColumns *hot)
 	return expression_tree_walker(node, hot_columns_walker, hot);
 }
 
-/* Replace the view's columns.  All of them are in the hot part. */
+/*
+ * Replace the view's columns by columns of the hot part, which has all of
+ * them.
+ */
 static Node *
 hot_columns_mutator(Node *node, HotColumns *hot)
 {
@@ -379,7 +388,7 @@ hot_columns_mutator(Node *node, HotColumns *hot)
 	return expression_tree_mutator(node, hot_columns_mutator, hot);
 }
 
-/* Return true if the view's only trigger is write_row(), and enabled. */
+/* Return true if the view's only trigger is write_row(), and is enabled. */
 static bool
 has_only_own_trigger(Oid view)
 {
@@ -401,8 +410,11 @@ has_only_own_trigger(Oid view)
 }
 
 /*
- * Return true if only the view's trigger can set the column: it is in the link, in the
- * cold part, or of a kind that the rewriter would have checked in the hot part.
+ * Return true if only the view's trigger can set the column.  This is so for
+ * columns of the cold part, and for columns of the hot part that link it to
+ * the cold part.  It is also so for generated columns and columns GENERATED
+ * ALWAYS AS IDENTITY: the rewriter would have checked their values if the
+ * statement named the hot part.
  */
 static bool
 needs_trigger(const VpLayout *layout, Relation hot, AttrNumber attnum)
@@ -448,7 +460,9 @@ rewrite_update(Query *query)
 		query->withCheckOptions != NIL)
 		return query;
 
-	/* the rewriter has added the old row of the view, for the trigger */
+	/*
+	 * for the trigger, the rewriter has added the view's old row as an output
+	 */
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *tle = (TargetEntry *) lfirst(lc);
@@ -559,8 +573,9 @@ sublink_walker(Node *node, void *context)
 }
 
 /*
- * Rewrite a query and all of its subqueries.  "outputs" has the outputs of the query that
- * are used, unless all_outputs is true.  Return the query to be used instead.
+ * Rewrite a query and all of its subqueries.  "outputs" has the output
+ * columns of the query that are used, unless all_outputs is true.  Return the
+ * rewritten query.
  */
 static Query *
 vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
@@ -586,7 +601,10 @@ vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
 			used = used_columns(query, outputs, all_outputs);
 		if (!vp_is_split(rte->subquery, &layout))
 		{
-			/* no Vars refer to the branches of UNION and other set operations */
+			/*
+			 * no Vars refer to the branches of a set operation such as UNION,
+			 * so assume that all their outputs are used
+			 */
 			rte->subquery = vp_rewrite_query(rte->subquery, used[rti],
 											 query->setOperations != NULL ||
 											 bms_is_member(0, used[rti]));
@@ -619,9 +637,9 @@ vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
  * Process the values for a new row as the server's rewriter does for a table.
  * The rewriter does not know the properties of the columns of a view.  With
  * OVERRIDING USER VALUE, an identity column gets its default.  A value for a
- * generated column is an error.  DEFAULT has been replaced by now.  In VALUES
- * of several rows, it cannot be distinguished from NULL, so NULLs are
- * accepted there.
+ * generated column is an error.  By now, DEFAULT has been replaced.  In
+ * VALUES of several rows, DEFAULT cannot be distinguished from NULL any more,
+ * so accept NULL there.
  */
 static void
 prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, OverridingKind override)
@@ -705,8 +723,8 @@ prepare_new_rows(Query *query)
  */
 
 /*
- * Remove the conflict target from an INSERT into a split view.  Append the indexes that
- * it infers to *arbiters.
+ * Remove the conflict target from an INSERT into a split view.  Append the
+ * indexes that the conflict target infers to *arbiters.
  */
 static void
 infer_hot_arbiters(Query *query, List **arbiters)
@@ -750,9 +768,9 @@ infer_hot_arbiters(Query *query, List **arbiters)
 						   get_attname(layout.view, hot.cold, false), get_rel_name(layout.view)) : 0));
 
 	/*
-	 * The plan needs an index of the hot part as long as it exists.  So the
-	 * part is locked with the plan, and a change of the part invalidates the
-	 * plan.
+	 * The plan needs an index of the hot part as long as the plan exists.  So
+	 * add the hot part to the range table.  Then a session locks it before it
+	 * uses the plan, and a change of the part invalidates the plan.
 	 */
 	rel = relation_open(layout.hot, RowExclusiveLock);
 	rte = makeNode(RangeTblEntry);
@@ -796,8 +814,8 @@ infer_hot_arbiters(Query *query, List **arbiters)
 }
 
 /*
- * Give the first inferred indexes to the plan node if it needs them.  Return
- * the remaining inferred indexes.
+ * If the plan node is the INSERT that the first entry of "arbiters" is for,
+ * give the node the indexes of this entry.  Return the remaining entries.
  */
 static List *
 set_arbiters(PlannedStmt *stmt, Plan *plan, List *arbiters)
@@ -830,7 +848,7 @@ vp_planner(Query *parse, const char *query_string, int cursor_options,
 	if (vp_enable_rewrite && contains_split_walker((Node *) parse, NULL))
 		parse = vp_rewrite_query(parse, NULL, true);
 
-	/* only the statement itself and those in its WITH can insert */
+	/* only the statement itself and the statements in its WITH can insert */
 	foreach(lc, parse->cteList)
 	{
 		Query	   *query = castNode(Query, ((CommonTableExpr *) lfirst(lc))->ctequery);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_row.c
- *	  Reading and writing the parts of a split table for one row.
+ *	  Read and write the parts of a split table for one row.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -69,9 +69,10 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(part->rel));
 
 	/*
-	 * Statement triggers and rules of a part do not apply here.  Anybody can
-	 * create a view that looks like a split view.  So a privilege on the part
-	 * is not enough: the view's owner must own the part.
+	 * A write to a part by this library fires no statement triggers of the
+	 * part, and applies no rules.  Anybody can create a view that looks like
+	 * a split view.  So a privilege on the part is not enough: the view's
+	 * owner must own the part.
 	 */
 	if (!compat_relation_ownercheck(relid, row->layout.owner))
 		ereport(ERROR,
@@ -103,14 +104,16 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 	part->slot = MakeSingleTupleTableSlot(RelationGetDescr(part->rel), table_slot_callbacks(part->rel));
 }
 
-/* Open both parts for the row.  "speculative" is for ON CONFLICT. */
+/* Open both parts for the row.  "speculative" is true for ON CONFLICT. */
 void
 vp_open_parts(VpRow *row, bool speculative)
 {
 	Oid			relids[2] = {row->layout.hot, row->layout.cold};
 	Bitmapset  *updated[2] = {NULL, NULL};
 
-	/* the parts can already have other column types than the view */
+	/*
+	 * during ALTER TABLE, the parts can have other column types than the view
+	 */
 	if (vp_is_altering(row->layout.view))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
@@ -144,7 +147,7 @@ vp_open_parts(VpRow *row, bool speculative)
 	vp_open_part(row, &row->cold, row->layout.cold, 2, speculative);
 }
 
-/* Close a part.  The lock is kept until the end of the transaction. */
+/* Close a part.  Keep the lock until the end of the transaction. */
 static void
 vp_close_part(VpPart *part)
 {
@@ -245,7 +248,7 @@ vp_fill_insert(VpRow *row)
 	ExecStoreVirtualTuple(cold);
 }
 
-/* Build a row of the view from its parts. */
+/* Build a row of the view from the rows of its parts. */
 void
 vp_view_row(VpRow *row, TupleTableSlot *hot, TupleTableSlot *cold, Datum *values, bool *nulls)
 {
@@ -320,8 +323,8 @@ vp_keys_equal(VpRow *row)
 }
 
 /*
- * Find the cold row of the hot row in hot.current, both as the snapshot shows
- * them, and put it into cold.current.  Return false if there is no cold row.
+ * Find the cold row that the snapshot shows for the hot row in hot.current,
+ * and put it into cold.current.  Return false if there is no cold row.
  */
 static bool
 vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
@@ -374,8 +377,8 @@ vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
 
 /*
  * Find the cold row of a hot row that is locked.  Nobody else can change the
- * cold row meanwhile.  So the last version of the cold row is the version
- * that is committed now, or that this transaction has written.
+ * cold row while the hot row is locked.  So the last version of the cold row
+ * is the version that is committed now, or that this transaction has written.
  */
 bool
 vp_look_for_cold(VpRow *row)
@@ -399,7 +402,10 @@ vp_find_cold(VpRow *row, Snapshot snapshot)
 		vp_cold_missing(row);
 }
 
-/* Compute generated columns of a part's new row and check its constraints, for INSERT or UPDATE. */
+/*
+ * Compute the generated columns of a part's new row, and check the row
+ * against the part's constraints.  "operation" is INSERT or UPDATE.
+ */
 void
 vp_prepare_part(VpRow *row, VpPart *part, CmdType operation)
 {
@@ -413,8 +419,9 @@ vp_prepare_part(VpRow *row, VpPart *part, CmdType operation)
 }
 
 /*
- * Update a row of a part to part->slot, and its indexes.  Return the result
- * of table_tuple_update(); the row is changed only if this result is TM_Ok.
+ * Replace the row in part->current by the new version in part->slot, and
+ * update the part's indexes.  Return the result of table_tuple_update(); the
+ * row is changed only if this result is TM_Ok.
  */
 TM_Result
 vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
@@ -438,7 +445,10 @@ vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 	return TM_Ok;
 }
 
-/* Fill part->slot with the current row and the changed columns. */
+/*
+ * Fill part->slot with the current row and the new values of the changed
+ * columns.
+ */
 void
 vp_fill_update(VpRow *row, VpPart *part)
 {
@@ -497,8 +507,9 @@ vp_write_part(VpRow *row, VpPart *part)
 }
 
 /*
- * Write the new version of the row in hot.current and cold.current, whose hot part is
- * locked.  The hot part always gets a new version, since it represents the whole row.
+ * Write the new version of the row whose parts are in hot.current and
+ * cold.current.  The hot row is locked.  It always gets a new version, since
+ * it represents the whole row.
  */
 void
 vp_write_update(VpRow *row)
@@ -530,8 +541,8 @@ vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 }
 
 /*
- * Return the trigger's result: the trigger's row, or the row as written if
- * these rows may differ.
+ * Return the trigger's result: the row that the trigger was called with, or
+ * the row as written if it may differ.
  */
 HeapTuple
 vp_result(VpRow *row)

@@ -29,8 +29,9 @@
 #include "vertical_partition_row.h"
 
 /*
- * Raise a serialization failure if the transaction uses one snapshot, and the conflicting
- * row is not visible to it, unless this transaction wrote the row.
+ * Raise a serialization failure if the transaction uses one snapshot for all
+ * its statements, and this snapshot does not show the conflicting row.
+ * Accept a row that this transaction wrote.
  */
 static void
 vp_check_visible(VpRow *row, VpPart *part, ItemPointer tid)
@@ -127,8 +128,8 @@ vp_read_conflicting(VpRow *row, ItemPointer tid)
 /*
  * Execute DO UPDATE or DO SELECT for the conflicting row.  Return false if
  * the row has been changed meanwhile; the caller then starts again.  Set
- * *result to the row written or selected, or to NULL if the WHERE clause
- * excludes it.
+ * *result to the row that was written or selected.  Set it to NULL if the
+ * WHERE clause excludes the conflicting row.
  */
 static bool
 vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
@@ -147,8 +148,8 @@ vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 	if (update)
 	{
 		/*
-		 * decide by the columns in SET, because the columns whose values
-		 * change are known only later
+		 * choose the lock mode by the columns in SET, because the columns
+		 * whose values change are known only later
 		 */
 		Bitmapset  *keys = RelationGetIndexAttrBitmap(row->hot.rel, INDEX_ATTR_BITMAP_KEY);
 
@@ -250,7 +251,7 @@ vp_insert_speculatively(VpRow *row, List *arbiters)
 	 * With the hot row in place, no other row can have the cold row's key.  A
 	 * conflict on other unique columns of the cold part leads to the ON
 	 * CONFLICT action only if the statement has no conflict target.
-	 * Otherwise, it is an error.
+	 * Otherwise, such a conflict is an error.
 	 */
 	if (!conflict && row->cold.info->ri_NumIndices > 0)
 		cold_recheck = compat_insert_index_tuples(row->cold.info, row->cold.slot, row->estate, false,
@@ -267,7 +268,8 @@ vp_insert_speculatively(VpRow *row, List *arbiters)
 
 /*
  * Insert the row, or execute the ON CONFLICT action if there is a conflicting
- * row.  Return the row as written, or NULL if no row was written.
+ * row.  Return the row that was written, or that DO SELECT has selected.
+ * Return NULL if there is no such row.
  */
 HeapTuple
 vp_insert_or_update(VpRow *row)

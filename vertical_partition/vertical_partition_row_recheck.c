@@ -3,7 +3,8 @@
  * vertical_partition_row_recheck.c
  *	  Find, lock and recheck the row that a statement changes.
  *
- * This makes concurrent statements on a split view behave as on a table.
+ * These functions make concurrent statements on a split view behave as on a
+ * table.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -57,8 +58,8 @@ vp_lock_mode(VpRow *row)
 
 /*
  * Handle a row that was changed by the same statement, or by a function that
- * the statement called.  Raise the error that a table would raise, or return
- * VP_GONE to skip the row.
+ * the statement called.  Raise the error that the server would raise for a
+ * table, or return VP_GONE to skip the row.
  */
 VpLock
 vp_self_modified(VpRow *row, TM_FailureData *tmfd)
@@ -79,9 +80,9 @@ vp_self_modified(VpRow *row, TM_FailureData *tmfd)
 }
 
 /*
- * Another kind of MERGE action applies to the row, because another
- * transaction has changed the row.  Return if that action does nothing.
- * Otherwise, raise a serialization failure.
+ * Handle a row to which another kind of MERGE action applies now, because
+ * another transaction has changed the row.  Return if that action does
+ * nothing ("nothing" is true).  Otherwise, raise a serialization failure.
  */
 static void
 vp_merge_unmatched(VpRow *row, bool nothing)
@@ -105,9 +106,9 @@ vp_merge_inserts(VpRow *row)
 }
 
 /*
- * Lock the hot row with TID *tid, which represents the whole row, because
- * nobody changes a cold row without a new version of the hot row.  Put the
- * last version of the hot row into hot.current, and its TID into *tid.
+ * Lock the hot row with TID *tid.  This locks the whole row, because nobody
+ * changes a cold row without a new version of the hot row.  Put the last
+ * version of the hot row into hot.current, and its TID into *tid.
  */
 VpLock
 vp_lock_row(VpRow *row, ItemPointer tid)
@@ -154,9 +155,9 @@ vp_lock_row(VpRow *row, ItemPointer tid)
  * Find the range table entries by which the statement's plan reads the parts
  * of the row, and store the indexes of these entries in scans[].  Return
  * false if there are no such entries.  The plan may read the parts more than
- * once, in any order, through this view or directly.  The rewriter has added
- * the old row to the plan.  The columns of the old row belong to the entries
- * that we look for.
+ * once, in any order, through this view or directly.  So look at the old row,
+ * which the rewriter has added to the plan: the columns of the old row belong
+ * to the entries that we look for.
  */
 static bool
 vp_find_scans(VpRow *row, Index *scans)
@@ -281,7 +282,7 @@ vp_fetch_old(VpRow *row)
 		Datum		value;
 
 		/*
-		 * skip columns of variable length, except keys.  Skip generated
+		 * skip columns of variable length, except keys; skip generated
 		 * columns, because a virtual generated column has no stored value
 		 */
 		if ((att->attlen < 0 && !vp_is_key(row, i)) ||
@@ -296,8 +297,8 @@ vp_fetch_old(VpRow *row)
 }
 
 /*
- * Take the old and, for an update, the new values from slots of the view's
- * rows.
+ * Take the old values from a slot with a row of the view.  If "new" is not
+ * NULL, take the new values from it.
  */
 static void
 vp_take_slots(VpRow *row, TupleTableSlot *old, TupleTableSlot *new)
@@ -315,8 +316,9 @@ vp_take_slots(VpRow *row, TupleTableSlot *old, TupleTableSlot *new)
 }
 
 /*
- * Choose the MERGE action for a newer version of the row, in ri_oldTupleSlot.
- * Return the new row of that action, or NULL if the action does nothing.
+ * Choose the MERGE action for a newer version of the row, which is in
+ * ri_oldTupleSlot.  Return the new row of that action, or NULL if the action
+ * does nothing.
  */
 static TupleTableSlot *
 vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
@@ -339,8 +341,8 @@ vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
 			continue;
 
 		/*
-		 * the action must be of the same kind, because the statement's row
-		 * counts and RETURNING expect it
+		 * the action must be of the same kind as before, because the
+		 * statement's row counts and RETURNING expect this kind
 		 */
 		if (action->mas_action->commandType != node->mt_merge_action->mas_action->commandType)
 		{
@@ -355,9 +357,9 @@ vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
 }
 
 /*
- * Evaluate the statement for the newer version of the hot row, which is locked
- * and in hot.current, as UPDATE and DELETE of a table do in READ COMMITTED.
- * Return false if the row no longer qualifies.
+ * Evaluate the statement for the newer version of the hot row, which is in
+ * hot.current and is locked.  UPDATE and DELETE of a table do the same in
+ * READ COMMITTED.  Return false if the row no longer qualifies.
  */
 bool
 vp_recheck(VpRow *row)

@@ -13,13 +13,13 @@
  * A write through a split view is counted once, for the view.
  * counted_shapes() reports such a write for each part that it changes.
  *
- * The shared table has a fixed number of entries.  The hash of its key puts
- * an entry into one of VP_BUCKETS buckets.  If the bucket is full, replace
- * its least recently used entry.
+ * The counts are in a table in shared memory with a fixed number of entries.
+ * The hash of an entry's key chooses one of VP_BUCKETS buckets for the entry.
+ * If the bucket is full, replace its least recently used entry.
  *
- * From 17 on, the shared table needs no preloading.  Before 17, it exists if
- * the library is in shared_preload_libraries; otherwise each session counts
- * for itself.  The counts are lost in a restart of the server.
+ * From 17 on, the shared table needs no preloading.  Before 17, the shared
+ * table exists only if the library is in shared_preload_libraries; otherwise
+ * each session counts for itself.  A restart of the server loses the counts.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -162,8 +162,8 @@ vp_counts_unlock(void)
 }
 
 /*
- * Add the number of rows in which a statement updated, or read, exactly these
- * columns.
+ * Add "rows" to the number of rows in which statements updated, or read,
+ * exactly these columns.
  */
 static void
 vp_count(Oid relid, bool is_read, const VpColumnSet *columns, double rows)
@@ -206,9 +206,9 @@ vp_count(Oid relid, bool is_read, const VpColumnSet *columns, double rows)
 }
 
 /*
- * Add the members of a bitmap from permission info, offset by
- * FirstLowInvalidHeapAttributeNumber.  A reference to the whole row stands for each of
- * its natts columns.
+ * Add the columns of a bitmap from permission info, whose members are offset
+ * by FirstLowInvalidHeapAttributeNumber.  A reference to the whole row stands
+ * for all natts columns.
  */
 static void
 vp_set_add_bitmap(VpColumnSet *set, Bitmapset *bitmap, int natts)
@@ -449,7 +449,10 @@ vp_is_written_part(VpTracked *tracked, Oid relid)
 	return false;
 }
 
-/* Count the rows that a scan of a table has returned, and those that it has filtered out. */
+/*
+ * Count the rows that a scan of a table has returned, and the rows that it
+ * has filtered out.
+ */
 static void
 vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 {
@@ -478,11 +481,12 @@ vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 	}
 
 	/*
-	 * For a table that the statement names, the columns that need a
-	 * permission are those that it uses.  For a table that a view reads,
-	 * these are all columns that the view uses, and the scan may use fewer
-	 * columns.  But a scan may also return more columns than the statement
-	 * uses, if that is cheaper.
+	 * The permission info lists the columns that need a permission.  For a
+	 * table that the statement names, these are the columns that the
+	 * statement uses.  For a table that a view reads, they are all columns
+	 * that the view uses; so count only those that the scan uses as well.
+	 * The columns that the scan uses are not enough: a scan may return more
+	 * columns than the statement uses, if that is cheaper.
 	 */
 	if (!compat_selected_columns(rte, tracked->estate, &selected, &direct) || !direct)
 	{
@@ -584,8 +588,9 @@ vp_track_shapes(Oid relid)
 }
 
 /*
- * Return true if the user may see the counts of a relation: with SELECT on it or on any
- * of its columns, or as a member of pg_read_all_stats.
+ * Return true if the user may see the counts of a relation.  The user needs
+ * the SELECT privilege on it or on any of its columns, or the privileges of
+ * pg_read_all_stats.
  */
 bool
 vp_track_may_see(Oid relid)
@@ -599,7 +604,7 @@ vp_track_may_see(Oid relid)
 		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
-/* Write a row of counted_shapes(). */
+/* Add a row to the result of counted_shapes(). */
 static void
 vp_put_shape(ReturnSetInfo *rsinfo, Oid relid, const VpShape *shape, const VpColumnSet *columns)
 {
@@ -628,8 +633,8 @@ vp_put_shape(ReturnSetInfo *rsinfo, Oid relid, const VpShape *shape, const VpCol
  *											  OUT rows float8)
  *		returns setof record
  *
- * For each table and set of columns, return the number of rows in which a
- * statement updated, or read, exactly these columns.  Writes through a split
+ * For each table and set of columns, return the number of rows in which
+ * statements updated, or read, exactly these columns.  Writes through a split
  * view are reported for its parts.  Relations that the user may not see are
  * omitted, see vp_track_may_see().
  */
@@ -690,7 +695,7 @@ vp_counted_shapes(PG_FUNCTION_ARGS)
 /*
  * vertical_partition.reset_column_updates() returns void
  *
- * Remove all counts of the database.
+ * Remove all counts of the current database.
  */
 Datum
 vp_reset_column_updates(PG_FUNCTION_ARGS)

@@ -35,7 +35,8 @@ typedef struct VpShapeKey
 } VpShapeKey;
 
 /*
- * Number of rows in which a statement updated, or read, exactly these columns
+ * Number of rows in which statements updated, or read, exactly the columns of
+ * the key
  */
 typedef struct VpShape
 {

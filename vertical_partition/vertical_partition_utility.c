@@ -6,8 +6,8 @@
  * Commands that the server accepts for a table but not for a view are passed
  * on to the parts of a split view: TRUNCATE, VACUUM, ANALYZE, REINDEX and,
  * from 19 on, REPACK.  COPY ... TO becomes the COPY of a query.  LOCK TABLE
- * needs no help: it locks the tables below a view itself.  For ALTER TABLE and
- * other DDL see vertical_partition_ddl.c.
+ * needs no help: it locks the tables below a view itself.  See
+ * vertical_partition_ddl.c for ALTER TABLE and other DDL.
  *
  * VACUUM FULL, CLUSTER and REPACK move the rows of a table.  They are refused
  * for cold parts with pointers to their rows.
@@ -62,7 +62,10 @@ static ProcessUtility_hook_type vp_next_utility_hook = NULL;
 /* The parts of the views that are being truncated */
 static List *vp_truncated_parts = NIL;
 
-/* Return true if the view of this part is being truncated.  For guard_part(). */
+/*
+ * Return true if the view of this part is being truncated.  guard_part()
+ * calls this function.
+ */
 bool
 vp_is_truncating(Oid part)
 {
@@ -72,7 +75,10 @@ vp_is_truncating(Oid part)
 /* The view that rows are being copied to */
 static Oid	vp_copied_view = InvalidOid;
 
-/* Return true if rows are being copied to this view.  For write_row(). */
+/*
+ * Return true if rows are being copied to this view.  write_row() calls this
+ * function.
+ */
 bool
 vp_is_copying(Oid view)
 {
@@ -137,9 +143,9 @@ check_truncate_permission(Oid relid, Oid user)
 }
 
 /*
- * Return the role that needs the privilege on the parts.  A check of the
- * user's privilege on the view is not enough, because anybody can create a
- * view of other users' tables that looks like a split view.
+ * Return the role that needs the TRUNCATE privilege on the parts.  A check of
+ * the user's privilege on the view is not enough, because anybody can create
+ * a view of other users' tables that looks like a split view.
  */
 static Oid
 user_of_parts(Oid view)
@@ -183,8 +189,8 @@ add_truncated(Oid relid, List **rels, List **relids, List **logged)
 }
 
 /*
- * Raise an error if the session is using the view.  Between two rows of an INSERT, it has
- * the view open, but neither part.
+ * Raise an error if this session is using the view.  Between two of its rows,
+ * an INSERT has the view open, but neither part.
  */
 static void
 check_view_not_in_use(Oid view)
@@ -195,7 +201,10 @@ check_view_not_in_use(Oid view)
 	relation_close(rel, NoLock);
 }
 
-/* Truncate the relations, some of which are parts with guards. */
+/*
+ * Truncate the relations.  Meanwhile, the guard triggers of the tables in
+ * "parts" allow TRUNCATE.
+ */
 static void
 truncate_unguarded(List *rels, List *relids, List *logged, List *parts, TruncateStmt *stmt)
 {
@@ -214,7 +223,8 @@ truncate_unguarded(List *rels, List *relids, List *logged, List *parts, Truncate
 }
 
 /*
- * TRUNCATE tables that include a split table.  Return false if there is none among them.
+ * Execute a TRUNCATE of tables, at least one of which is a split table.
+ * Return false if none of them is a split table.
  *
  * The user needs the privilege to truncate the view.  The view's owner needs
  * the privilege to truncate the parts.  The server's TRUNCATE command would
@@ -363,8 +373,8 @@ next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 }
 
 /*
- * Run the two commands that replace a command on a split view.  Both are
- * copies, which may be changed.
+ * Run the two commands that replace a command on a split view.  The server
+ * may change both parse trees, because they are copies.
  */
 static void
 run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
@@ -393,7 +403,7 @@ run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
  *-------------------------------------------------------------------------
  */
 
-/* Raise an error if pointers to the table's rows would become invalid. */
+/* Raise an error if there are valid pointers to the table's rows. */
 static void
 check_no_pointers(Oid relid, const char *command)
 {
@@ -407,7 +417,10 @@ check_no_pointers(Oid relid, const char *command)
 					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)))));
 }
 
-/* Return the columns of the list that are in that part, by their names in the part. */
+/*
+ * Return the columns of the list that are in the hot part, or if "cold" is
+ * true, in the cold part.  Return their names in this part.
+ */
 static List *
 part_columns(const VpLayout *layout, List *names, bool cold)
 {
@@ -468,8 +481,8 @@ tables_without_pointers(void)
 }
 
 /*
- * Replace split views by their parts, and keep VACUUM FULL from moving rows that pointers
- * refer to.
+ * Replace split views by their parts in VACUUM and ANALYZE.  Prevent VACUUM
+ * FULL from moving rows that pointers refer to.
  */
 static void
 redirect_vacuum(VacuumStmt *stmt)
@@ -585,7 +598,8 @@ has_option(const CompatCluster *command, const char *name)
 /*
  * Execute CLUSTER or REPACK without a table name, each table in its own
  * transaction, as the server does.  Skip tables with pointers to their rows.
- * Return false if there are no such tables.
+ * If there are no such tables, return false, and let the server execute the
+ * command.
  */
 static bool
 cluster_database(const CompatCluster *command, bool is_top_level)
@@ -663,12 +677,13 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 }
 
 /*
- * Execute CLUSTER or REPACK.  Return true if the command has been executed.
+ * Execute CLUSTER or REPACK.  Return false if the server has to execute the
+ * command.
  *
- * Refuse USING INDEX, because both parts would need the same order, but an
- * index belongs to one part only.  Refuse CONCURRENTLY, because it waits for
- * older transactions to end, and one of these would be the command's own
- * transaction that has processed the other part.
+ * For a split table, refuse USING INDEX, because both parts would need the
+ * same order, but an index belongs to one part only.  Refuse CONCURRENTLY,
+ * because it waits for older transactions to end, and one of these would be
+ * the command's own transaction that has processed the other part.
  */
 static bool
 cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
@@ -716,8 +731,8 @@ cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityConte
  */
 
 /*
- * Return the columns for COPY of the view, given the user's list, or NIL.  Omit generated
- * columns, as with a table.
+ * Return the columns for COPY of the view.  "given" is the user's list of
+ * columns, or NIL.  Omit generated columns, as COPY of a table does.
  */
 static List *
 copy_columns(const VpLayout *layout, List *given)
@@ -768,7 +783,7 @@ copy_query(CopyStmt *stmt, List *names)
 	return (Node *) select;
 }
 
-/* Run COPY ... FROM of a view. */
+/* Run COPY ... FROM, whose target is a view. */
 static void
 copy_from(Oid view, PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
 		  ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)

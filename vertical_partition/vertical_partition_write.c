@@ -46,7 +46,7 @@
 
 PG_FUNCTION_INFO_V1(vp_write_row);
 
-/* A statement in execution that writes to a view by triggers */
+/* A running statement that writes to a view by triggers */
 typedef struct VpQuery
 {
 	dlist_node	node;
@@ -58,14 +58,16 @@ typedef struct VpQuery
 static dlist_head vp_queries = DLIST_STATIC_INIT(vp_queries);
 static ExecutorStart_hook_type prev_ExecutorStart = NULL;
 
-/* Memory context callback: the statement has ended, or has failed. */
+/*
+ * Memory context callback: forget a statement that has ended or has failed.
+ */
 static void
 vp_query_end(void *arg)
 {
 	dlist_delete(&((VpQuery *) arg)->node);
 }
 
-/* Return true if a ModifyTable node writes to a view. */
+/* Return true if the node is a ModifyTable that writes to a view. */
 static bool
 vp_writes_view(PlanState *planstate)
 {
@@ -95,7 +97,10 @@ vp_check_node(PlanState *planstate)
 		vp_check_replica_role(RelationGetRelid(((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc));
 }
 
-/* ExecutorStart hook: record the statement, so that write_row() can find its calling plan node. */
+/*
+ * ExecutorStart hook: record the statement, so that write_row() can find the
+ * plan node that calls it.
+ */
 static void
 vp_ExecutorStart(QueryDesc *query, int eflags)
 {
@@ -175,9 +180,9 @@ vp_find_caller(const Trigger *trigger)
 
 /*
  * Raise an error unless the row comes from COPY or a plain INSERT.  If the
- * library was loaded only when the trigger fired, the hook has not seen the
- * statement.  The statement could have an ON CONFLICT clause, which must not
- * be ignored.
+ * library was loaded only when the trigger fired, the ExecutorStart hook has
+ * not seen the statement.  The statement could have an ON CONFLICT clause,
+ * which must not be ignored.
  */
 static void
 vp_check_caller(Relation view)
@@ -206,7 +211,7 @@ vp_check_caller(Relation view)
 }
 
 /*
- * Insert the row.  Except with VP_SHARED_KEY, insert the hot part last,
+ * Insert the row.  Insert the hot part first with VP_SHARED_KEY, else last,
  * because a row pointer needs the TID of the cold row.
  */
 static HeapTuple

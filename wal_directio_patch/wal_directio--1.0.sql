@@ -4,8 +4,9 @@
 \echo Use "CREATE EXTENSION wal_directio" to load this file. \quit
 
 -- From 18 on, pg_stat_io counts the WAL that has been written, and the view
--- combines both.  The columns that it reads there do not exist in 17, so it
--- must not even be parsed there.
+-- combines these counts with those of the server patch.  The columns of
+-- pg_stat_io that the view reads do not exist in 17, so its definition must
+-- not even be parsed in 17.
 DO $script$
 BEGIN
 	IF current_setting('server_version_num')::int4 >= 180000 THEN
@@ -16,7 +17,8 @@ BEGIN
 		AS 'MODULE_PATHNAME', 'pg_stat_get_wal_direct'
 		LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
-		-- A walreceiver writes the received WAL itself, not by XLogWrite().
+		-- Leave the walreceiver out: it writes the received WAL itself, not by
+		-- XLogWrite().
 		CREATE VIEW pg_stat_wal_direct AS
 		SELECT w.mode, w.fallback_reason, w.filesystem, w.write_unit, w.minimum_unit, w.cache_relief,
 			i.writes, i.write_bytes, i.inits, i.init_bytes, i.stats_reset,

@@ -33,16 +33,16 @@ PG_FUNCTION_INFO_V1(pg_stat_get_wal_direct);
 
 /*
  * Number of columns of the function.  In 17, the function has six more
- * counters.  pg_upgrade brings the function's definition of 17 to 18, where
- * these counters are null.
+ * counters.  After pg_upgrade from 17 to 18, the function still has its
+ * definition of 17, and these counters are null.
  */
 #define WAL_DIRECT_COLS		8
 #define WAL_DIRECT_COLS_17	14
 
 #if PG_VERSION_NUM < 180000
 /*
- * Return a byte count as pg_stat_wal shows it; int8 holds only half the range
- * of uint64.
+ * Return a number of bytes as numeric, as in pg_stat_wal; int8 holds only half
+ * the range of uint64.
  */
 static Datum
 wd_bytes(uint64 bytes)

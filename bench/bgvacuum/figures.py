@@ -1,4 +1,4 @@
-"""Figures of a sample, and what is promised of them."""
+"""The figures of a sample, and the promises for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from bench.bgvacuum import switched
 from bench.lib.bars import Bar
 
-# The five workloads that leave something dead.
+# The five workloads that leave dead rows
 UPDATING = ("mixed", "uniform", "indexed", "groups", "tpcc")
 
 Pick = Callable[[dict[str, Any]], float]
@@ -26,12 +26,13 @@ def _sum(
     return total
 
 
-# Who has to write a page itself, to get its buffer; a ring of vacuum is not the clock hand's.
+# Types of processes that write a page themselves if they need its buffer.  The ring buffer of a
+# vacuum does not count, because the clock hand does not choose its buffers.
 EVICTING = ("client_backend", "autovacuum_worker", "background_worker")
 
 
 def reads(sample: dict[str, Any]) -> float:
-    """Blocks of tables and indexes that the server got from the kernel, whoever asked."""
+    """Return the blocks of tables and indexes that all processes read from the kernel."""
     return _sum(sample, "reads")
 
 
@@ -64,7 +65,7 @@ def vacuum_writes(sample: dict[str, Any]) -> float:
 
 
 def bgwriter_share(sample: dict[str, Any]) -> float:
-    """Of what was written to free buffers at the clock hand."""
+    """Return the background writer's share of the writes that free buffers at the clock hand."""
     both = bgwriter_writes(sample) + backend_writes(sample)
     return bgwriter_writes(sample) / both if both else 1.0
 
@@ -79,15 +80,18 @@ def decline(sample: dict[str, Any]) -> float:
 
 @dataclass(frozen=True)
 class Figure:
-    """With the name of the metric that is the ratio to the first variant, if there is one."""
+    """A figure of a sample.
+
+    metric is the name of its metric, if there is one: the ratio to the first variant.
+    """
 
     title: str
     pick: Pick
     digits: int = 0
     metric: str = ""
-    # A metric that is of one variant alone.
+    # The metric is the value of one variant, not a ratio.
     alone: bool = False
-    # Of these workloads only.
+    # Workloads with this figure; empty: all
     workloads: tuple[str, ...] = ()
 
 
@@ -178,13 +182,13 @@ def hot_share(sample: dict[str, Any]) -> float:
 
 
 def bytes_per_record(sample: dict[str, Any]) -> float | None:
-    """What a prune by the background writer wins, if there was one."""
+    """Return the bytes that a prune by the background writer frees; None if there was no prune."""
     pruned = sample["counters"].get("bgvacuum.pages_pruned", 0)
     return sample["counters"]["bgvacuum.bytes_freed"] / pruned if pruned else None
 
 
 def reused(sample: dict[str, Any]) -> float | None:
-    """Share of the pages offered to inserters that were taken, if there were any."""
+    """Return the share of the offered pages that inserts used; None if no page was offered."""
     published = sample["counters"].get("bgvacuum.pages_published", 0)
     return sample["counters"]["bgvacuum.pages_reused"] / published if published else None
 
@@ -268,7 +272,7 @@ BARS = (
 
 
 def line(sample: dict[str, Any]) -> str:
-    """All that matters of a run, for a log."""
+    """Return the main figures of a run as text for a log."""
     counters = sample["counters"]
     written = (backend_writes, bgwriter_writes, checkpointer_writes, vacuum_writes)
     parts = [

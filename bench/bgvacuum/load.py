@@ -1,4 +1,7 @@
-"""One measured run of a fixed number of transactions: growth, reads, writes, WAL, prunes, and time by slice."""
+"""One measured run of a fixed number of transactions.
+
+It gives growth, reads, writes, WAL and prunes, and the time of each slice.
+"""
 
 import time
 from bisect import bisect_left
@@ -14,7 +17,7 @@ from bench.lib.paths import work
 from bench.lib.server import Cluster
 
 SLICES = 8
-# In a run, beside the one before it.
+# Checkpoints in a run, in addition to the one before it
 CHECKPOINTS = 3
 BLOCK = 8192
 
@@ -51,7 +54,7 @@ def has_view(connection: psycopg.Connection) -> bool:
 def snapshot(
     connection: psycopg.Connection, workload: Workload, cluster: Cluster
 ) -> dict[str, float]:
-    """Everything as one flat object, so that two of them can be subtracted."""
+    """Return all counters as one flat object, so that two of them can be subtracted."""
     taken: dict[str, float] = {}
     for row in _rows(connection, TABLES, list(workload.tables)):
         name = row.pop("relname")
@@ -80,7 +83,7 @@ def snapshot(
 
 @dataclass
 class Sizes:
-    """When the tables had how many bytes."""
+    """The bytes of the tables at several moments."""
 
     moments: list[float]
     heaps: list[dict[str, int]]
@@ -93,19 +96,29 @@ class Sizes:
         self.indexes.append(sum(indexes for _, _, indexes in rows))
 
     def at(self, moment: float) -> int:
-        """The first that were taken then or later: what was written until then is in them."""
+        """Return the bytes of all heaps at a moment.
+
+        Take the first sizes that were measured then or later, which include all that was written
+        until then.
+        """
         place = min(bisect_left(self.moments, moment), len(self.moments) - 1)
         return sum(self.heaps[place].values())
 
 
 def settle(connection: psycopg.Connection) -> None:
-    """What backends count, they report when they end at the latest, and bgwriter once a round."""
+    """Wait until all processes have reported their counters.
+
+    Backends report when they end at the latest, and the background writer reports once a round.
+    """
     pgbench.wait_for_sessions(connection)
     time.sleep(0.5)
 
 
 def slices(log: pgbench.Log, batch: int) -> list[tuple[float, float]]:
-    """Of equal numbers of calls: when each ended, and cycles a second in it."""
+    """Divide the calls into slices of equal numbers.
+
+    Return the end of each slice, and its cycles a second.
+    """
     ended = numpy.sort(log.ended)
     begin = float((log.ended - log.latency).min())
     found = []
@@ -116,7 +129,7 @@ def slices(log: pgbench.Log, batch: int) -> list[tuple[float, float]]:
 
 
 def third(log: pgbench.Log, last: bool) -> float:
-    """Calls a second in the first or the last third of the calls."""
+    """Return the calls a second in the first or the last third of the calls."""
     ended = numpy.sort(log.ended)
     count = len(ended) // 3
     if last:
@@ -127,7 +140,7 @@ def third(log: pgbench.Log, last: bool) -> float:
 def run(
     cluster: Cluster, workload: Workload, clients: int, rate: float | None, seed: int
 ) -> dict[str, Any]:
-    """One sample."""
+    """Run the workload once, and return a sample."""
     directory = work() / "bgvacuum"
     each = max(1, workload.cycles // workload.batch // clients)
     options = [*pgbench.client_options(clients, seed), "-t", str(each)]
@@ -177,23 +190,23 @@ def summarize(
         "last_third_to_first": third(log, True) / third(log, False),
         "heap_before": sizes.heaps[0],
         "heap_after": sizes.heaps[-1],
-        # Of the table that was updated most.
+        # Vacuums of the table that was updated most
         "autovacuums": _cycles(before, after),
         "inserted_pages": inserted / BLOCK,
-        # Of what is not inserted, which grows evenly over the run.
+        # Growth without the inserted rows, which come evenly over the run
         "growth_pages": (sum(sizes.heaps[-1].values()) - start - inserted) / BLOCK,
         "growth_pages_by_slice": [
             (sizes.at(moment) - start - inserted * (number + 1) / SLICES) / BLOCK
             for number, (moment, _) in enumerate(parts)
         ],
         "index_growth_pages": (sizes.indexes[-1] - sizes.indexes[0]) // BLOCK,
-        # What was not counted yet when it began is missing there.
+        # Counters that did not exist yet when the run began are missing in before.
         "counters": {name: value - before.get(name, 0) for name, value in after.items()},
     }
 
 
 def _cycles(before: dict[str, float], after: dict[str, float]) -> int:
-    """Of the table that was updated most, or the only one."""
+    """Return the number of vacuums of the table that was updated most, or of the only table."""
     updates = {name: value for name, value in after.items() if name.endswith(".n_tup_upd")}
     name = max(updates, key=lambda name: updates[name]).replace("n_tup_upd", "autovacuum_count")
     return int(after[name] - before[name])

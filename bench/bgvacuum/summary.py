@@ -1,4 +1,4 @@
-"""Tables and metrics of all runs: the variants of a workload against its first."""
+"""Tables and metrics of all runs: the variants of a workload, compared with the first variant."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,12 +12,15 @@ from bench.lib.bars import show_bars
 from bench.lib.result import Result
 from bench.lib.statistics import paired_ratio, spread
 
-# Of stock; half of nothing is not worth a ratio.
+# Least decline of stock for which a ratio of declines has a meaning
 LEAST_DECLINE = 0.02
 
 
 def of_variant(name: str, variant: Variant) -> str:
-    """What is promised is so of the variant "on"; others have their name in that of the metric."""
+    """Return the name of a variant's metric.
+
+    The promises are for the variant "on".  The metrics of other variants end in the variant's name.
+    """
     return name if variant.name == ON.name else f"{name}.{variant.name}"
 
 
@@ -35,7 +38,11 @@ def middle_and_range(values: Sequence[float], digits: int) -> str:
 
 
 class Summary:
-    """compared: the variants of each workload by its name, the first of which is what the others are compared with."""
+    """The summary of all runs.
+
+    compared has the variants of each workload, by its name.  The first variant is the one with
+    which the others are compared.
+    """
 
     def __init__(self, result: Result, compared: Mapping[str, Sequence[Variant]]) -> None:
         self.result = result
@@ -44,7 +51,7 @@ class Summary:
     def values(
         self, workload: str, variant: Variant, pick: Callable[[dict[str, Any]], Any]
     ) -> list[Any]:
-        """In the order of the rounds."""
+        """Return a value of each run, in the order of the rounds."""
         return [
             pick(sample)
             for sample in self.result.samples
@@ -90,7 +97,7 @@ class Summary:
         self.show_statistics(workload, variants)
 
     def compare_eager(self, workload: Workload, variants: Sequence[Variant]) -> None:
-        """Growth against that of a stock server that vacuums more often."""
+        """Add the ratio of the growth to that of a stock server that vacuums more often."""
         names = [variant.name for variant in variants]
         if EAGER.name in names and ON.name in names:
             on, eager = (
@@ -102,7 +109,11 @@ class Summary:
                 )
 
     def quality(self, workload: Workload, variants: Sequence[Variant]) -> None:
-        """Of the variant "on": what a prune wins, what becomes of the pages that are offered, and of HOT."""
+        """Add metrics of the variant "on".
+
+        They are the bytes that a prune frees, the share of the offered pages that inserts use, and
+        the loss of HOT updates.
+        """
         baseline, *others = variants
         if ON.name not in [variant.name for variant in others]:
             return
@@ -135,7 +146,7 @@ class Summary:
         )
 
     def show_statistics(self, workload: Workload, variants: Sequence[Variant]) -> None:
-        """pg_stat_bgvacuum, of the variants that have it."""
+        """Show pg_stat_bgvacuum of the variants that have it."""
         prefix = f"{EXTENSION}."
         found: dict[str, dict[str, float]] = {}
         for variant in variants:
@@ -161,7 +172,10 @@ class Summary:
             )
 
     def pooled(self, variant: Variant) -> tuple[list[float], list[float]]:
-        """Of all pairs of all workloads that the variant took part in: operations a second, and those of the first."""
+        """Return the operations a second of the variant, and of the first variant, of all pairs.
+
+        The pairs are those of all workloads that the variant took part in.
+        """
         pairs: list[tuple[float, float]] = []
         for workload, variants in self.compared.items():
             if variant in variants[1:] and variant.name != EAGER.name:
@@ -186,7 +200,11 @@ class Summary:
         show_bars(self.result, figures.BARS)
 
     def decline(self) -> None:
-        """By how much less the last third of a run is slower than its first; nothing where stock's is not."""
+        """Add the ratio of declines: that of the variant "on" to that of the first variant.
+
+        A decline is the loss of speed from the first third of a run to the last.  Add nothing if
+        the first variant has hardly any decline.
+        """
         first: list[float] = []
         on: list[float] = []
         for workload, (baseline, *others) in self.compared.items():

@@ -1,7 +1,8 @@
-"""Operations a second with the switch on and off in turn, within one run.
+"""Operations a second with background vacuum switched on and off in turn, within one run.
 
-Two runs one after the other differ by what else the machine does just then, by far more than background
-vacuum costs where processors are the limit.  Phases of seconds on one server do not.
+Two consecutive runs differ because of the other work of the machine.  Where processors are the
+limit, this difference is far larger than the cost of background vacuum.  Phases of seconds on one
+server do not differ in this way.
 """
 
 import time
@@ -21,23 +22,30 @@ from bench.lib.server import Cluster
 from bench.lib.session import quietly
 from bench.lib.statistics import paired_ratio
 
-# All but TPC-C, which has a study of its own, and those whose point is what is left at the end
+# All workloads except TPC-C, which has a study of its own, and except those that examine what is
+# left at the end
 WORKLOADS = ("mixed", "uniform", "indexed", "groups", "insert_only")
-# A vacuum would fall into phases of one kind.
+# A vacuum would fall into phases of one kind only.
 SETTINGS = {"autovacuum": "off"}
-# Off on on off: a drift hits both alike.
+# In the order off, on, on, off, a drift of the machine affects both settings alike.
 ORDER = ("off", "on", "on", "off")
-# Before the first phase, until the caches are warm.
+# Seconds before the first phase, until the caches are warm
 WARMUP = 5.0
 
 
 def phase_seconds(quick: bool) -> tuple[float, float]:
-    """Of a phase, and of its beginning, which is not counted: processes notice a reload between two statements."""
+    """Return the seconds of a phase, and of its beginning, which is not counted.
+
+    A process notices a reload of the settings only between two statements.
+    """
     return (0.4, 0.2) if quick else (2.0, 0.5)
 
 
 def blocks(name: str, quick: bool) -> int:
-    """How often there are the phases of ORDER; a table that only grows has no room for many."""
+    """Return how often the phases of ORDER are repeated.
+
+    A table that only grows has no room for many repetitions.
+    """
     if quick:
         return 2
     return 12 if name == "insert_only" else 40
@@ -51,9 +59,10 @@ def switch(connection: psycopg.Connection, setting: str) -> None:
 def rates(
     ended: numpy.ndarray, windows: Sequence[tuple[str, float, float]], batch: int
 ) -> list[dict[str, float]]:
-    """Operations a second of the phases that are on and of those that are off, of each block of windows.
+    """Return, for each block of windows, the operations a second with the switch on and off.
 
-    ended is when each call ended, in order; a window is the setting, its begin and its end.
+    ended has the time at which each call ended, in order.  A window is the setting, begin and end
+    of a phase.
     """
     found = []
     for first in range(0, len(windows), len(ORDER)):
@@ -77,11 +86,14 @@ def run(
     directory: Path,
     describe: Callable[[psycopg.Connection], None],
 ) -> list[dict[str, float]]:
-    """Operations a second of the phases that are on and off, of each block; describe is told of the server."""
+    """Run the workload, and return the rates() of its phases.
+
+    describe is called with a connection to the server.
+    """
     phase, skipped = phase_seconds(quick)
     seconds = WARMUP + phase * len(ORDER) * blocks(workload.name, quick)
     options = [*pgbench.client_options(clients, seed), "-T", str(int(seconds) + 2)]
-    # The scripts' checkpoints would be in one phase, too.
+    # Let the scripts make no checkpoints, because these would also fall into phases of one kind.
     variables = {**workload.variables(seed), "call": 0, "checkpoint_every": 10**9}
     scripts = workload.write_scripts(directory / "scripts")
     windows = []
@@ -109,7 +121,11 @@ def run(
 def record(
     result: Result, name: str, figure: str, found: list[dict[str, float]], key: str | None = None
 ) -> None:
-    """As samples of "NAME.switched", where it is called key, and as the metric "NAME.FIGURE.switched"."""
+    """Add the rates as samples, and their ratio as a metric.
+
+    The samples have the workload NAME.switched, and the figure is called key there, if key is
+    given.  The metric is NAME.FIGURE.switched.
+    """
     for number, by_setting in enumerate(found):
         result.samples.append(
             {

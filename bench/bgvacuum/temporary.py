@@ -1,4 +1,4 @@
-"""Time of DROP of a temporary table while many shared buffers hold changed pages of another one."""
+"""Time to drop a temporary table while many shared buffers hold changed pages of another table."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ SETTINGS = {
     "autovacuum": "off",
     "max_connections": "20",
 }
-# Rows of one page, so that the number of pages is known.
+# Each row fills a page, so that the number of pages is known.
 FILL = "INSERT INTO filler SELECT repeat('x', 7000) FROM generate_series(1, %s)"
 
 
 def drops(connection: psycopg.Connection, count: int) -> list[float]:
-    """Seconds of each DROP."""
+    """Create and drop temporary tables.  Return the seconds of each DROP."""
     seconds = []
     for _ in range(count):
         connection.execute("CREATE TEMPORARY TABLE gone (i integer)")
@@ -41,10 +41,11 @@ def drops(connection: psycopg.Connection, count: int) -> list[float]:
 
 @contextmanager
 def server(variant: Variant, megabytes: int) -> Iterator[psycopg.Connection]:
-    """A connection to a server with so many megabytes of shared buffers and an empty table for fill().
+    """Yield a connection to a server with shared buffers of this size.
 
-    A snapshot older than its rows keeps them as they are.  Without it, the background writer sets all pages
-    all-visible meanwhile, so that the processors are shared with that.
+    The database has an empty table for fill().  A snapshot that is older than the rows keeps them
+    as they are.  Without it, the background writer would set all pages all-visible meanwhile, and
+    would take processor time for that.
     """
     cluster = variant.cluster(INSTANCE)
     with ExitStack() as stack:
@@ -58,26 +59,29 @@ def server(variant: Variant, megabytes: int) -> Iterator[psycopg.Connection]:
 
 
 def fill(connection: psycopg.Connection, megabytes: int) -> None:
-    """Half of so many megabytes of shared buffers with pages that are inserted into."""
+    """Fill half of the shared buffers, whose size is given, with pages of inserted rows."""
     connection.execute("TRUNCATE filler")
     connection.execute(FILL, [megabytes * 128 // 2])
 
 
 def sample(variant: Variant, megabytes: int, count: int) -> float:
-    """Median seconds of so many DROPs while half of the shared buffers have been changed."""
+    """Return the median seconds of a DROP while half of the shared buffers have been changed."""
     with server(variant, megabytes) as connection:
         fill(connection, megabytes)
         return spread(drops(connection, count))[0]
 
 
 def sample_switched(megabytes: int, count: int) -> dict[str, float]:
-    """The same with the switch on and off in turn.
+    """Do the same with the switch on and off in turn.  Return the medians by setting.
 
-    Two servers differ in where their memory is, by up to a quarter of the time.  Here it is one.
+    Two servers differ in the place of their memory, which changes the time by up to a quarter.  So
+    use only one server here.
     """
     seconds: dict[str, list[float]] = {"on": [], "off": []}
     with server(ON, megabytes) as connection:
-        # A drift hits both alike.  What is inserted while the switch is off is not looked after when it is on.
+        # In this order, a drift of the machine affects both settings alike.  Fill the table again
+        # after each switch to on, because background vacuum does not process rows that were
+        # inserted while it was off.
         for setting, refill in (("on", True), ("off", False), ("off", True), ("on", True)):
             switch(connection, setting)
             if refill:
@@ -87,7 +91,7 @@ def sample_switched(megabytes: int, count: int) -> dict[str, float]:
 
 
 def run(result: Result, variants: Sequence[Variant], pairs: int, quick: bool) -> None:
-    """Samples, a table and the metrics, of the first variant and "on"."""
+    """Add samples, a table and metrics: the variant "on" compared with the first variant."""
     compared = (
         [STOCK, ON]
         if has_stock()

@@ -1,4 +1,4 @@
-"""Servers and settings that are compared: background vacuum on and off, and the release as it is."""
+"""The servers and settings to compare: background vacuum on and off, and the stock release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ STOCK = Variant("stock", "stock", "stock")
 OFF = Variant("off", "patched, off", settings={SETTING: "off"})
 ON = Variant("on", "patched, on", settings=SETTINGS)
 DEFAULT = (STOCK, OFF, ON)
-# The release whose autovacuum comes four times as often, which holds growth down as well.
+# The stock release with autovacuum four times as often, which limits growth, too
 EAGER = Variant(
     "eager", "stock, scale factor 0.05", "stock", {"autovacuum_vacuum_scale_factor": "0.05"}
 )
@@ -53,7 +53,10 @@ def parse_settings(words: Sequence[str]) -> dict[str, str]:
 
 
 def parse(words: Sequence[str]) -> tuple[Variant, ...]:
-    """Of NAME[:SERVER[:NAME=VALUE,...]] each; the name of one of DEFAULT is that one, with what else is given."""
+    """Return a variant for each word of the form NAME[:SERVER[:NAME=VALUE,...]].
+
+    If NAME is a variant of DEFAULT, take that variant, and change what else is given.
+    """
     variants: list[Variant] = []
     for word in words:
         name, _, rest = word.partition(":")
@@ -76,7 +79,10 @@ def parse(words: Sequence[str]) -> tuple[Variant, ...]:
 
 
 def require(variants: Sequence[Variant]) -> None:
-    """Before anything is loaded: that each server is there and knows all its settings."""
+    """Raise an error unless each server exists and knows all its settings.
+
+    Call this before anything is loaded.
+    """
     for variant in variants:
         cluster = variant.cluster("bench-bgvacuum")
         for name in variant.settings:

@@ -1,16 +1,16 @@
-"""What is done to which tables.
+"""The workloads: their tables, and the operations on them.
 
-Rows of bench_rows have the numbers 2 and 3, 4 and 5, ...: of each pair one is
-there.  A cycle of "mixed" deletes a uniformly random row, inserts the other of
-its pair, so that the table has as many rows as ever and none is looked for in
-vain, and updates a uniformly random row.  One of "uniform" updates.  "indexed"
-does the same as "uniform" where what changes is indexed, so that no update is
-HOT.  "groups" updates ten rows at once that are neighbours at first, as are the
-lines of an order: they leave room that one of these rows would not have filled.
+The rows of bench_rows have the numbers 2 and 3, 4 and 5, and so on.  Of each such pair, one row
+exists.  A cycle of "mixed" deletes a uniformly random row and inserts the other row of its pair.
+So the number of rows stays the same, and no lookup is in vain.  The cycle also updates a uniformly
+random row.  A cycle of "uniform" updates a uniformly random row.  "indexed" does the same, but the
+updated column is indexed, so that no update is HOT.  A cycle of "groups" updates ten rows at once
+that are neighbours at first, as are the lines of an order.  Together, they leave more room than one
+of these rows would fill.
 
-"insert_only" adds rows to an empty table.  "append_only" does, without vacuums, until the table
-is four times as large as shared buffers, and then finds out what is left to
-a vacuum that freezes, and to index-only scans.
+"insert_only" adds rows to an empty table.  "append_only" adds rows, too, without vacuums, until the
+table is four times as large as shared buffers.  Then it finds out how much work is left for a
+vacuum that freezes, and for index-only scans.
 """
 
 import re
@@ -40,17 +40,18 @@ DIRTIED = re.compile(r"buffer usage: \d+ hits, \d+ misses, (\d+) dirtied")
 class Workload(ABC):
     name: str
     title: str
-    # Of operations; a run ends when all of them are done.
+    # Number of cycles of operations; a run ends when all of them are done
     cycles: int
-    # Of the server while it is measured.
+    # Settings of the server while it is measured
     settings: Mapping[str, str]
 
-    # Workloads of one database start from copies of the same files.
+    # Workloads with the same database start from copies of the same files.
     database: ClassVar[str]
     tables: ClassVar[tuple[str, ...]]
-    # Cycles of one call.
+    # Number of cycles in one call
     batch: int = 1
-    # Cycles a second, of a run that would else be over before the background writer has seen it.
+    # Highest number of cycles a second, for a run that would otherwise end before the background
+    # writer notices it
     rate: float | None = field(default=None, kw_only=True)
 
     @abstractmethod
@@ -66,7 +67,7 @@ class Workload(ABC):
         ...
 
     def write_scripts(self, directory: Path) -> list[pgbench.Script]:
-        """With checkpoints, of one of the clients."""
+        """Write the scripts, with checkpoints by one of the clients."""
         directory.mkdir(parents=True, exist_ok=True)
         checkpoint = (SQL / "checkpoint.sql").read_text(encoding="utf-8")
         written = []
@@ -78,19 +79,22 @@ class Workload(ABC):
 
     @abstractmethod
     def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
-        """Fail if rows are not what the run must have left."""
+        """Raise an error if the rows are not those that the run must have left."""
 
     def inserted_bytes(self, connection: psycopg.Connection) -> float:
-        """What the rows take by which the tables have become more, which no vacuum can save."""
+        """Return the bytes of the rows that were added to the tables, which no vacuum can save."""
         return 0.0
 
     def after(self, connection: psycopg.Connection) -> dict[str, float]:
-        """What is found out of the tables when a run has ended, for its sample."""
+        """Examine the tables after a run, and return figures for its sample."""
         return {}
 
 
 def _both_scans(connection: psycopg.Connection) -> Iterator[str]:
-    """By the table and by its key; the setting that is on, for a message."""
+    """Force a scan of the table, and then of its key.
+
+    Yield the setting that is on, for a message.
+    """
     for scan, other in (
         ("enable_seqscan", "enable_indexscan"),
         ("enable_indexscan", "enable_seqscan"),
@@ -104,7 +108,7 @@ class Rows(Workload):
     """Uniformly random rows of one table, found by its primary key."""
 
     rows: int = 0
-    # Of one cycle, or None if rows are deleted, and their counts with them.
+    # Number of updates in a cycle; None if rows, with their counts of updates, are also deleted
     updates: int | None = None
     database = "bench"
     tables = ("bench_rows",)
@@ -133,7 +137,10 @@ class Rows(Workload):
         return {"rows": self.rows, "cycles": self.batch}
 
     def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
-        """That no row is lost and none is there twice, by the table and by its key, and that no update is lost."""
+        """Raise an error if a row is lost or there twice, or if an update is lost.
+
+        Read the rows by a scan of the table, and by its key.
+        """
         for scan in _both_scans(connection):
             counting = "SELECT count(*), sum(counter) FROM bench_rows WHERE id >= 0"
             rows, updates = connection.execute(counting).fetchone()
@@ -147,7 +154,7 @@ class Rows(Workload):
 
 @dataclass
 class IndexedRows(Rows):
-    """With an index on what is updated."""
+    """The same table, with an index on the updated column."""
 
     database = "bench_indexed"
 
@@ -163,7 +170,7 @@ class IndexedRows(Rows):
 
 @dataclass
 class Inserts(Workload):
-    """Rows that come, each in a transaction of its own, and stay."""
+    """Rows that are inserted, each in a transaction of its own, and that stay."""
 
     database = "bench_log"
     tables = ("bench_log",)
@@ -192,15 +199,19 @@ class Inserts(Workload):
                 raise BenchError(f"{title}: the table has {rows} rows, not {cycles} ({scan})")
 
     def inserted_bytes(self, connection: psycopg.Connection) -> float:
-        """All of it."""
+        """Return the size of the table, because all of its rows are added."""
         return connection.execute("SELECT pg_relation_size('bench_log')").fetchone()[0]
 
 
 @dataclass
 class AppendOnly(Inserts):
-    """What is left to a vacuum that freezes, and to index-only scans, when there was none."""
+    """Inserts without vacuums, and then the work that is left for later.
 
-    # Of pages that are still in shared buffers, those are set all-visible in some seconds.
+    This is the work of a vacuum that freezes, and of index-only scans.
+    """
+
+    # Seconds to wait after the run, until the pages that are still in shared buffers are set
+    # all-visible
     seconds: float = 5.0
 
     def scripts(self, directory: Path) -> list[pgbench.Script]:
@@ -217,7 +228,8 @@ class AppendOnly(Inserts):
             raise BenchError(
                 "bench_log: rows are not visible, or not frozen, that the visibility map says are"
             )
-        # What it writes is what it dirties: the pages that it found clean.
+        # After a checkpoint, all pages are clean.  So the pages that VACUUM dirties are the pages
+        # that it writes.
         connection.execute("CHECKPOINT")
         heap_fetches = self._heap_fetches(connection)
         written = self._pages_dirtied(connection)
@@ -236,7 +248,7 @@ class AppendOnly(Inserts):
         return float(plan["Heap Fetches"])
 
     def _pages_dirtied(self, connection: psycopg.Connection) -> float:
-        """By VACUUM (FREEZE), of all forks."""
+        """Run VACUUM (FREEZE).  Return the number of pages of all forks that it dirtied."""
         notices: list[str] = []
         connection.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
         connection.execute("VACUUM (FREEZE, VERBOSE, INDEX_CLEANUP off) bench_log")
@@ -287,7 +299,10 @@ class Tpcc(Workload):
 def workloads(
     quick: bool, rows: int | None, warehouses: int | None, batch: int
 ) -> tuple[Workload, ...]:
-    """Each with more dead rows than three times what autovacuum waits for."""
+    """Return all workloads.
+
+    Each makes more than three times as many dead rows as autovacuum waits for.
+    """
     rows = rows or (20_000 if quick else 1_150_000)
     return (
         Rows(

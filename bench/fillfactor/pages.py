@@ -1,8 +1,9 @@
-"""What becomes of an update, from sizes alone: room on a page, and what pruning makes of it.
+"""Compute which updates are HOT, only from sizes: from the free space of pages, and from pruning.
 
-A page is pruned when a row on it is looked up, if it has a dead tuple that nobody
-can see any more and either an update has found no room there or less than a tenth
-of the page is free, or less than what its fillfactor keeps free.
+The server may prune a page when it looks up a row on it.  It prunes the page if the page has a dead
+tuple that nobody can see any more, and if one of the following is true: An update has found no room
+on the page.  Less than a tenth of the page is free.  Or the free space is less than the space that
+the fillfactor keeps free.
 """
 
 from collections.abc import Sequence
@@ -18,17 +19,20 @@ def kept_free(fillfactor: int) -> int:
 
 
 def rows_of_page(length: int, fillfactor: int) -> int:
-    """Of tuples of an aligned length."""
+    """Return the number of tuples of an aligned length on a page."""
     return (PAGE - HEADER - kept_free(fillfactor)) // (length + POINTER)
 
 
 def left_over(length: int) -> int:
-    """Bytes of a page that is as full as can be."""
+    """Return the free bytes of a page that is as full as possible."""
     return PAGE - HEADER - rows_of_page(length, 100) * (length + POINTER)
 
 
 def threshold(length: int) -> int:
-    """The highest fillfactor that leaves room for one more version: it keeps more free than is left over anyway."""
+    """Return the highest fillfactor that leaves room for one more row version.
+
+    At this fillfactor, loading keeps more bytes free than a full page has left over.
+    """
     return next(
         fillfactor for fillfactor in range(99, 9, -1) if kept_free(fillfactor) > left_over(length)
     )
@@ -36,18 +40,18 @@ def threshold(length: int) -> int:
 
 @dataclass
 class Page:
-    # Between line pointers and tuples.
+    # Free bytes, between line pointers and tuples
     free: int = PAGE - HEADER
     dead: int = 0
-    # Of the dead ones those that no index points to: their line pointers can be used again.
+    # Dead tuples to which no index points.  After pruning, their line pointers can be used again.
     dead_heap_only: int = 0
     unused_pointers: int = 0
-    # An update has found no room.
+    # True if an update has found no room on the page
     full: bool = False
 
     @property
     def room(self) -> int:
-        """For a tuple, besides its line pointer."""
+        """Return the free bytes for a new tuple, without its line pointer."""
         return self.free - POINTER
 
     def add(self, length: int) -> None:
@@ -65,7 +69,10 @@ class Page:
 
 
 class Table:
-    """Rows that were loaded in the order of their numbers, from 1, and are updated one by one."""
+    """A table whose rows were loaded in the order of their numbers, and are updated one by one.
+
+    The numbers begin at 1.
+    """
 
     def __init__(self, rows: int, length: int, fillfactor: int, prunes: bool) -> None:
         self.length = length
@@ -73,7 +80,7 @@ class Table:
         self.prunes = prunes
         self.pages: list[Page] = [Page()]
         self.page_of: dict[int, int] = {}
-        # Rows whose last version was a HOT update's.
+        # Rows whose last version was made by a HOT update
         self.heap_only: set[int] = set()
         for row in range(1, rows + 1):
             self._insert(row)
@@ -85,7 +92,7 @@ class Table:
         self.page_of[row] = len(self.pages) - 1
 
     def update(self, row: int) -> bool:
-        """Whether it is HOT."""
+        """Update a row.  Return true if the update is HOT."""
         page = self.pages[self.page_of[row]]
         if self.prunes and page.dead and (page.full or page.room < max(self.kept_free, PAGE // 10)):
             page.prune(self.length)
@@ -104,6 +111,6 @@ class Table:
 def computed(
     rows: int, length: int, fillfactor: int, prunes: bool, updated: Sequence[int]
 ) -> list[bool]:
-    """Which of these updates are HOT."""
+    """Return, for each of the updates, whether it is HOT."""
     table = Table(rows, length, fillfactor, prunes)
     return [table.update(row) for row in updated]

@@ -1,4 +1,4 @@
-"""The table with ten indexes, and updates of it that say where each row went."""
+"""The table with ten indexes, and updates that return the page of each new row version."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,10 +14,11 @@ from bench.vertical.exact import INDEXES
 
 TABLE = "bench_fill"
 KEYS = range(1, 10)
-# Header, eleven integers, and the length of the text.
+# Bytes of the header, of eleven integers, and of the length word of the text
 FIXED = 24 + 11 * 4 + 4
 
-# A row is all-visible for VACUUM when the commit of its INSERT is flushed.  Do not leave that to the WAL writer.
+# VACUUM can set a row all-visible only when the commit of its INSERT is flushed.  So flush it at
+# once, and do not leave that to the WAL writer.
 CREATE = f"""
 SET LOCAL synchronous_commit = on;
 DROP TABLE IF EXISTS {TABLE};
@@ -35,7 +36,7 @@ FROM generate_series(1, {{rows}}) AS n;
 CREATE_INDEXES = f"ALTER TABLE {TABLE} ADD PRIMARY KEY (id);" + "".join(
     f"CREATE INDEX ON {TABLE} (k{key});" for key in KEYS
 )
-# In the server: a round trip takes longer than an update.
+# Make all updates in the server, because a round trip takes longer than an update.
 PROCEDURE = f"""
 CREATE PROCEDURE bench_update(updated integer[], each_commits boolean, INOUT pages integer[]) LANGUAGE plpgsql AS $$
 DECLARE
@@ -55,7 +56,7 @@ $$
 SET_VISIBLE = f"SELECT relallvisible FROM pg_class WHERE oid = '{TABLE}'::regclass"
 PAGES_OF_ROWS = f"SELECT array_agg((ctid::text::point)[0]::integer ORDER BY id) FROM {TABLE}"
 COUNTS = f"SELECT n_tup_upd, n_tup_hot_upd, n_tup_newpage_upd FROM pg_stat_all_tables WHERE relid = '{TABLE}'::regclass"
-# A record that has several blocks is counted once, for its first.
+# Count a WAL record that has several blocks only once.
 WAL = """
 SELECT resource_manager, sum(record_length)::bigint
 FROM (SELECT DISTINCT start_lsn, resource_manager, record_length
@@ -72,7 +73,7 @@ class Mode:
     name: str
     title: str
     each_commits: bool = True
-    # Another session has a snapshot that is older than all updates.
+    # Another session holds a snapshot that is older than all updates.
     old_snapshot: bool = False
 
     @property
@@ -99,7 +100,10 @@ def create(connection: psycopg.Connection, rows: int, length: int, fillfactor: i
 
 
 def require_visible(connection: psycopg.Connection) -> None:
-    """An update of a page that is not in the visibility map writes less WAL."""
+    """Raise an error unless all pages are all-visible.
+
+    An update of a page that is not all-visible writes less WAL.
+    """
     visible, pages = one(connection, SET_VISIBLE), sizes(connection)["pages"]
     if visible != pages:
         raise BenchError(f"VACUUM set {visible} of the {pages} pages of {TABLE} all-visible")
@@ -115,14 +119,14 @@ def sizes(connection: psycopg.Connection) -> dict[str, int]:
 def update(
     connection: psycopg.Connection, updated: Sequence[int], each_commits: bool = True
 ) -> list[int]:
-    """The pages on which the new row versions are."""
+    """Update the rows.  Return the pages on which the new row versions are."""
     return one(
         connection, "CALL bench_update(%s::integer[], %s, '{}')", list(updated), each_commits
     )
 
 
 def counts(connection: psycopg.Connection) -> list[int]:
-    """Updates, those that are HOT, and those to another page, as the server has counted them."""
+    """Return the server's counts of updates, of HOT updates, and of updates to another page."""
     connection.execute("SELECT pg_stat_force_next_flush()")
     return list(connection.execute(COUNTS).fetchone())
 
@@ -130,7 +134,7 @@ def counts(connection: psycopg.Connection) -> list[int]:
 def moves(
     pages: Sequence[int], updated: Sequence[int], after: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """The page that the row of each update was on before, and the one after."""
+    """Return, for each update, the page of the row before and the page after."""
     current = dict(enumerate(pages, 1))
     moved = []
     for row, page in zip(updated, after):
@@ -142,14 +146,14 @@ def moves(
 def measure(
     server: Server, connection: psycopg.Connection, mode: Mode, updated: Sequence[int]
 ) -> dict[str, Any]:
-    """Of a table that has just been created; all but times is exact."""
+    """Update a table that has just been created, and return the figures, which are all exact."""
     indexes = one(connection, INDEXES, [TABLE])
     before, pages = sizes(connection), one(connection, PAGES_OF_ROWS)
     counted = counts(connection)
     begin = one(connection, "SELECT pg_current_wal_insert_lsn()")
     with server.snapshot(connection.info.dbname) if mode.old_snapshot else nullcontext():
         after = update(connection, updated, mode.each_commits)
-    # WAL can only be read when it is flushed.
+    # WAL can be read only after it is flushed.
     connection.execute("SELECT pg_switch_wal()")
     end = one(connection, "SELECT pg_current_wal_flush_lsn()")
     moved = moves(pages, updated, after)
@@ -169,7 +173,10 @@ def measure(
 def require_counts(
     connection: psycopg.Connection, title: str, counted: Sequence[int], wanted: Sequence[int]
 ) -> None:
-    """A row that stays on its page is HOT, as no index has the column; and no update is lost."""
+    """Raise an error unless the server counted the wanted numbers, and no update is lost.
+
+    If a row stays on its page, its update must be HOT, because no index has the updated column.
+    """
     if list(counted) != list(wanted):
         raise BenchError(
             f"{title}: the server counted {counted} updates, HOT ones and moved rows, not {wanted}"

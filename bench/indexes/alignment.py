@@ -1,4 +1,4 @@
-"""Build indexes at one alignment or the other, see that they have it, and know what they should take."""
+"""Build indexes at an alignment, verify that they have it, and compute their expected size."""
 
 import psycopg
 from psycopg import sql
@@ -8,25 +8,26 @@ from bench.lib.console import BenchError
 
 SETTING = "default_index_item_alignment"
 AUTO, MAX = "auto", "max"
-# The release as it is, which has no such setting and builds at MAX.
+# The stock release, which has no such setting and builds at MAX
 STOCK = "stock"
 MAXALIGN = 8
 
-# What the server promises of an index built at AUTO.
+# The alignment that the server promises for an index built at AUTO
 NEEDED = (
     "SELECT max(CASE attalign WHEN 'd' THEN 8 WHEN 'i' THEN 4 ELSE 2 END)"
     " FROM pg_attribute WHERE attrelid = %s::regclass"
 )
-# Two bits of pd_flags in the metapage say what it has.
+# The alignment of an index, which two bits of pd_flags in its metapage tell
 ACTUAL = "SELECT 8 >> ((flags & 768) >> 8) FROM page_header(get_raw_page(%s, 0))"
 
-# Of a leaf page: the line pointer that comes with a tuple, a heap TID, and the most that one posting list may take.
+# Bytes on a leaf page: the line pointer of a tuple, a heap TID, and the largest tuple with a
+# posting list
 LINE_POINTER = 4
 TID = 6
 POSTING = 812
-# A tuple's header, without and with NULLs in it.
+# Bytes of a tuple's header, without and with NULLs in the tuple
 HEADER, HEADER_NULLS = 8, 16
-# Of a row as one value, which is otherwise laid out as the index tuple is.
+# Bytes of the header of a row value, whose other bytes have the layout of the index tuple
 ROW_HEADER = 24
 
 BOUND = """
@@ -58,7 +59,7 @@ def require(connection: psycopg.Connection) -> None:
 
 
 def choose(connection: psycopg.Connection, kind: str) -> None:
-    """For the indexes that this session builds from now on."""
+    """Choose the alignment of the indexes that this session builds from now on."""
     if kind != STOCK:
         connection.execute(
             sql.SQL("SET {} = {}").format(sql.Identifier(SETTING), sql.Identifier(kind))
@@ -66,7 +67,7 @@ def choose(connection: psycopg.Connection, kind: str) -> None:
 
 
 def wanted(connection: psycopg.Connection, index: str, kind: str) -> int:
-    """The alignment of an index built by a kind of session."""
+    """Return the alignment of an index that is built by this kind of session."""
     if kind != AUTO:
         return MAXALIGN
     (align,) = connection.execute(NEEDED, [index]).fetchone()
@@ -79,7 +80,10 @@ def actual(connection: psycopg.Connection, index: str) -> int:
 
 
 def verify(connection: psycopg.Connection, index: str, kind: str) -> int:
-    """The alignment of an index; the run ends if it is not what the kind of session means."""
+    """Return the alignment of an index.
+
+    Raise an error if it is not the alignment that the kind of session stands for.
+    """
     expected, found = wanted(connection, index, kind), actual(connection, index)
     if found != expected:
         raise BenchError(
@@ -89,9 +93,10 @@ def verify(connection: psycopg.Connection, index: str, kind: str) -> int:
 
 
 def leaf_bytes(connection: psycopg.Connection, shape: Shape, table: str, align: int) -> int:
-    """What the leaf tuples and their line pointers take: TYPEALIGN(align, header + key) + 4 each.
+    """Return the bytes of the leaf tuples and their line pointers.
 
-    Equal keys of an index that is not unique share posting lists, which end in the TIDs.
+    A tuple with its line pointer takes TYPEALIGN(align, header + key) + 4 bytes.  Equal keys of an
+    index that is not unique share tuples with posting lists, which end in the TIDs.
     """
     columns = ", ".join(shape.names)
     query = BOUND.format(

@@ -1,14 +1,18 @@
-"""The keys whose indexes are compared, and how their values are made of a number."""
+"""The keys whose indexes are compared, and how their values are made from a number."""
 
 from dataclasses import dataclass
 
-# Values of a two-byte type; more rows cannot be unique.
+# Number of values of a two-byte type; more rows cannot be unique
 SHORT = 65536
 
 
 @dataclass(frozen=True)
 class Column:
-    """A type, and n as a value of it: a bigint from 0 up.  r is a random number from 0 up that n determines."""
+    """A column: its type, and an expression for its value.
+
+    In the expression, n is a bigint from 0 up, and r is a random number from 0 up that n
+    determines.
+    """
 
     type: str
     value: str
@@ -16,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Shape:
-    """Its name is that of the metric."""
+    """A key to compare.  Its name is also the name of its metric."""
 
     name: str
     title: str
@@ -40,7 +44,7 @@ class Shape:
 
     @property
     def deduplicated(self) -> bool:
-        """Whether a build makes posting lists of equal keys."""
+        """Return true if a build makes posting lists of equal keys."""
         return not self.unique and not self.include
 
     def rows(self, wanted: int) -> int:
@@ -53,7 +57,10 @@ class Shape:
         return f"CREATE TABLE {name} ({columns}, v integer)"
 
     def fill(self, name: str, wanted: int, seed: int) -> str:
-        """In random order, which is the same on every server."""
+        """Return the statement that fills a table.
+
+        The rows are in a random order, which is the same on every server.
+        """
         values = ", ".join(
             column.value.replace("{rows}", str(self.rows(wanted))) for column in self.columns
         )
@@ -115,7 +122,7 @@ SHAPES = (
         "(uuid, int4)",
         (Column("uuid", UUID.format("n / 10")), Column("integer", "n % 10")),
     ),
-    # Not declared unique, since the shortest may not be.
+    # This index is not declared unique, because the shortest values may not be unique.
     Shape("text", "text, 10 to 29 bytes", (TEXT,), unique=False),
     Shape(
         "timestamptz",

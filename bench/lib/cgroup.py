@@ -74,7 +74,7 @@ class ControlGroup:
     io: Path
     device: str | None
     memory_mb: int
-    # 0 is no limit.
+    # 0 means no limit.
     read_iops: int
 
     def join_prefix(self) -> tuple[str, ...]:

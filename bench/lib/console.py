@@ -13,7 +13,7 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 130)
 
 
 class BenchError(click.ClickException):
-    """Shown as one line in the style of PostgreSQL's programs."""
+    """An error that is shown as one line in the style of PostgreSQL's programs."""
 
     def show(self, file=None) -> None:
         click.echo("bench/run: error: " + " ".join(self.format_message().split()), err=True)

@@ -14,7 +14,7 @@ from bench.lib.paths import TOP, write_file
 
 # Linux's default
 READ_AHEAD_KB = 128
-# The devices' read-ahead before the change, for the run after one that was killed
+# The read-ahead of devices before the change; after a killed run, the next run restores it
 SAVED = TOP / "build" / "read-ahead.json"
 
 DESCRIBED = (

@@ -59,7 +59,7 @@ class LoopDevice:
         return self.mount / "own"
 
     def make(self, megabytes: int) -> None:
-        # Let the servers' account pass.
+        # Let the servers' account enter these directories.
         for part in (self.image.parent, self.mount):
             part.mkdir(exist_ok=True)
             part.chmod(0o755)

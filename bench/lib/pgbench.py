@@ -125,8 +125,8 @@ def failure(server: Server, output: str) -> BenchError:
 class Background:
     """A context that runs pgbench beside the caller, and logs its transactions in the directory.
 
-    At the end, wait for pgbench, or end it if the caller has failed.  If the caller has not failed,
-    raise an error if pgbench has.
+    At the end, wait for pgbench.  Raise an error if pgbench has failed.  If the caller has failed,
+    end pgbench instead.
     """
 
     def __init__(

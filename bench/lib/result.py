@@ -189,7 +189,7 @@ class Result:
             "tables": self.tables,
         }
         text = json.dumps(content, indent=1, default=str).removesuffix("\n}")
-        # One line a bar and a sample keeps the file readable.
+        # Write each bar and each sample on one line, so that the file stays readable.
         for name, entries in (("bars", self.bars), ("samples", self.samples)):
             lines = ",\n".join("  " + json.dumps(entry, default=str) for entry in entries)
             text += f',\n "{name}": [\n{lines}\n ]'

@@ -51,7 +51,7 @@ def _lock() -> Iterator[None]:
 def session() -> Iterator[ExitStack]:
     """Yield an ExitStack for clusters and control groups.
 
-    A second interrupt does not cut its clean-up short.
+    A second interrupt does not stop the clean-up of this stack.
     """
     with _lock():
         for number in (signal.SIGTERM, signal.SIGHUP):

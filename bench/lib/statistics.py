@@ -13,8 +13,8 @@ def interleave(variants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
     """Yield round and variant in the order A B, B A, A B, ...
 
     A drift of the machine then affects all variants alike.  With three or more variants, the order
-    is A B C, B C A, C A B, C B A, B A C, A C B, ...  Then no variant follows itself.  Else some
-    variants would find their own data in the caches, and others never would.
+    is A B C, B C A, C A B, C B A, B A C, A C B, ...  Then no variant follows itself.  Otherwise
+    some variants would find their own data in the caches, and others never would.
     """
     count = len(variants)
     for number in range(rounds):

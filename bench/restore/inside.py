@@ -1,6 +1,6 @@
-"""Where the time goes: the same rows by INSERT in one transaction.
+"""The parts of the time: the same rows by INSERT in one transaction.
 
-CPU time is that of the statement, of its COMMIT and of what follows.
+The CPU time is that of the statement, of its COMMIT, and of what follows.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ FROM pg_get_wal_stats(%s::pg_lsn, %s::pg_lsn, true) WHERE "resource_manager/reco
 class Kind:
     name: str
     title: str
-    # Of a foreign key before the rows.
+    # Clause of a foreign key that is created before the rows; None: there is none
     timing: str | None = None
-    # Of one after them.
+    # Statement that creates a foreign key after the rows
     follows: str = ""
 
 
@@ -48,7 +48,10 @@ def create(connection: psycopg.Connection, kind: Kind) -> None:
 
 
 def run(connection: psycopg.Connection, kind: Kind) -> dict[str, Any]:
-    """CPU time of each step, what was looked at in the referenced table, and WAL; on a new table."""
+    """Insert the rows into a new table, and return a sample.
+
+    It has the CPU time of each step, the blocks and lookups in the referenced table, and the WAL.
+    """
     create(connection, kind)
     clock = Clock(connection)
     before, begin = looked_at(connection), one(connection, "SELECT pg_current_wal_insert_lsn()")
@@ -69,14 +72,17 @@ def run(connection: psycopg.Connection, kind: Kind) -> dict[str, Any]:
 
 
 def locks(connection: psycopg.Connection, span: tuple[str, str]) -> tuple[int, int]:
-    """Records in WAL of locks of rows, and their bytes; read once, for it takes as long as there is WAL."""
-    # What is not flushed yet cannot be read.
+    """Return the number of row locks in WAL, and their bytes.
+
+    They are read only once, because reading takes longer the more WAL there is.
+    """
+    # WAL that is not flushed yet cannot be read.
     connection.execute("SELECT pg_switch_wal()")
     return connection.execute(LOCKS, span).fetchone()
 
 
 def explain(connection: psycopg.Connection, kind: Kind) -> Mapping[str, float]:
-    """Time of the rows and then of the trigger's calls, as far as these are made within the statement."""
+    """Return the time of the rows, and the time of the trigger calls within the statement."""
     create(connection, kind)
     with connection.transaction():
         (plan,) = one(connection, f"EXPLAIN (ANALYZE, FORMAT JSON) {INSERT}")

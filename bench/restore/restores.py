@@ -1,4 +1,7 @@
-"""What is compared: restores of the same rows, with the foreign key there before the rows, after them, or never."""
+"""The restores to compare, of the same rows.
+
+The foreign key is created before the rows, after them, or never.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -29,15 +32,16 @@ DATABASE = "bench_fk_restored"
 class Variant:
     name: str
     title: str
-    # In pg_constraint in the end: "", "immediate" or "deferred".
+    # The foreign key in pg_constraint in the end: "", "immediate" or "deferred"
     constraint: str = ""
-    # Sections are restored one by one, with the key of the referenced table before the rows, and the reference too.
+    # Restore the sections one by one, and create the primary key and the foreign key before the
+    # rows.
     before: bool = False
     options: Sequence[str] = ()
 
     @property
     def statements(self) -> list[str]:
-        """What comes between the definitions of the tables and their rows."""
+        """Return the statements between the definitions of the tables and their rows."""
         if not self.before:
             return []
         timing = DEFERRED if self.constraint == "deferred" else ""
@@ -76,7 +80,7 @@ def measure(
     files: tuple[Path, Path],
     rows: int,
 ) -> Mapping[str, Any]:
-    """The connection is one to another database."""
+    """Restore once, and return a sample.  The connection is to another database."""
     server.create_database(DATABASE)
     connection.execute("CHECKPOINT")
     postmaster = server.postmaster()

@@ -10,12 +10,12 @@ import psycopg
 from bench.lib.console import BenchError
 from bench.lib.server import Server
 
-# By their names pg_dump puts the one first that is referenced.
+# pg_dump sorts tables by name.  With these names, the referenced table comes first.
 REFERENCED, REFERENCING = "bench_accounts", "bench_entries"
 SOURCE = "bench_fk_source"
 CONSTRAINT = f"{REFERENCING}_account_fkey"
 TEXT = 400
-# So many rows reference the same one.
+# Number of rows that reference the same row
 ROWS_OF_ACCOUNT = 10
 
 CREATE = f"""
@@ -37,7 +37,7 @@ CONSTRAINTS = (
     " || CASE WHEN convalidated THEN '' ELSE ', not valid' END"
     " FROM pg_constraint WHERE contype = 'f'"
 )
-# Blocks of the referenced table and its key that were looked at, and lookups by the key.
+# Blocks of the referenced table and of its key that were hit or read, and lookups by the key
 LOOKED_AT = f"""
 SELECT heap_blks_hit + heap_blks_read, idx_blks_hit + idx_blks_read,
     (SELECT coalesce(sum(idx_scan), 0)::bigint FROM pg_stat_all_indexes AS i WHERE i.relid = t.relid)
@@ -71,7 +71,7 @@ def load(server: Server, rows: int, seed: int) -> None:
 
 
 def dump(server: Server, directory: Path) -> tuple[Path, Path]:
-    """In the custom format, without the reference and with it."""
+    """Write two dumps in the custom format, without the foreign key and with it."""
     directory.mkdir(parents=True, exist_ok=True)
     files = directory / "without.dump", directory / "with.dump"
     program(server, "pg_dump", ["-Fc", "-f", str(files[0]), SOURCE])
@@ -102,7 +102,10 @@ def program(server: Server, name: str, arguments: Sequence[str]) -> None:
 def require_restored(
     connection: psycopg.Connection, title: str, rows: int, constraint: str
 ) -> None:
-    """That all rows are there, and the reference as it should be: "", "immediate" or "deferred"."""
+    """Raise an error unless all rows are there, and the foreign key is as it should be.
+
+    constraint is "", "immediate" or "deferred".
+    """
     restored = one(connection, f"SELECT count(*) FROM {REFERENCING}")
     if restored != rows:
         raise BenchError(f"{title}: {restored} rows were restored, not {rows}")

@@ -44,11 +44,11 @@ SETTINGS = {
     "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
     "autovacuum_naptime": "1s",
-    # The load is faster than usual, so vacuum has to be.  It should take a small part of the time
-    # between two vacuums.
+    # The load is faster than usual, so vacuum has to be faster, too.  A vacuum should take a small
+    # part of the time between two vacuums.
     "autovacuum_vacuum_cost_delay": "0",
-    # Do not analyze: the snapshot holds back the horizon, so that updates leave their page.  How
-    # many do depends on the time of the analyze.
+    # Do not analyze: the snapshot of ANALYZE holds back the horizon, so that some updates leave
+    # their page.  Their number depends on the time of the ANALYZE.
     "autovacuum_analyze_scale_factor": "100",
     "max_connections": "60",
     "jit": "off",
@@ -69,7 +69,7 @@ class Options:
     shared_buffers: str
     settings: Mapping[str, str]
     rate: float | None
-    # Run the study of DROP too, which has no load.
+    # Also run the study of DROP, which has no load.
     temporary: bool
     # Run only what switches background vacuum within one run.
     switched: bool

@@ -131,7 +131,8 @@ class Study:
             f"INSERT INTO {ascending(kind)} SELECT * FROM {source(kind)} ORDER BY {keys};"
             f"INSERT INTO {looked_up(kind)} SELECT * FROM {source(kind)};"
             f"DROP TABLE IF EXISTS {probes(kind)};"
-            # The rows are in random order.  Probe in another one, so that the heap is read in that.
+            # The rows are in random order.  Probe in another random order, so that the heap is read
+            # in this other order.
             f"CREATE TABLE {probes(kind)} AS SELECT {keys} FROM {source(kind)} ORDER BY hashint4(v) LIMIT {LOOKUPS}"
         )
         for table in (looked_up(kind), target(kind)):

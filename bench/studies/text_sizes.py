@@ -11,7 +11,8 @@ from bench.tpcc.schema import ALIGNMENT
 # Names in metrics that other code relies on
 METRIC_NAMES = {"web_log": "weblog"}
 
-# Types of columns that are no strings, chosen by their possible values, as an advisor would
+# Types of columns that are not strings, chosen by the possible values, as an advisor would choose
+# them
 NARROW = {"timestamptz": "seconds4tz", ("web_log", "status"): "uint2"}
 
 

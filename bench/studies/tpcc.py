@@ -51,7 +51,7 @@ SPLIT_BARS = tuple(
         ("compact", "compact types and aligned indexes", 1.37),
     )
 )
-# Bars for the last stage to the first one, if they are those of the whole stack
+# Bars for the ratios of the last stage to the first, if these are the ends of the whole stack
 WHOLE_BARS = (
     Bar("tpmc.all", "throughput", least=1.8),
     Bar("tpmc.all", "throughput, goal", least=2.33, goal=True),
@@ -81,7 +81,7 @@ WHOLE_BARS = (
         0.40,
     ),
 )
-# Bars for background vacuum, if the stages are those with it and without it
+# Bars for background vacuum, if the first stage is without it and the last stage is with it
 BACKGROUND_BARS = (
     Bar("tpmc.all", "throughput, with background vacuum to without", least=0.99),
     Bar("reads.all", "device reads per New-Order, with background vacuum to without", 1.01),
@@ -110,7 +110,7 @@ BASE_SETTINGS = {
     "huge_pages": "off",
 }
 
-# With it, the kernel keeps no copy of data files in the page cache.
+# With this setting, the kernel keeps no copy of data files in the page cache.
 DIRECT = {"debug_io_direct": "data"}
 
 

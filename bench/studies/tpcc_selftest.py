@@ -1,4 +1,7 @@
-"""Damage a small TPC-C database once for each consistency condition, and see which ones notice."""
+"""Damage a small TPC-C database once for each consistency condition.
+
+Find out which conditions notice the damage.
+"""
 
 import click
 import psycopg
@@ -80,7 +83,7 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
                 tap.ok(
                     check.is_true(connection, statements), title, statements.replace("\n", "\n# ")
                 )
-            # Deliveries may have left no order to damage in that district.
+            # Deliveries may have left no order to damage in the district that corruptions.sql uses.
             connection.execute(render("simple_orders.sql"))
             prove_all(tap, connection, "used")
             found = check.violations(connection)

@@ -67,7 +67,10 @@ def level(name: str) -> Pick:
 
 
 def cached_reads(sample: Sample) -> float | None:
-    """Return the reads that the page cache served, each of a block.  The device may read several at once."""
+    """Return the reads that the page cache served, each of a block.
+
+    The device may read several blocks at once.
+    """
     group = sample["per_new_order"].get("group_read_bytes")
     return (
         None if group is None else sample["per_new_order"]["block_reads"] - group / counters.BLOCK
@@ -203,7 +206,7 @@ def measure(
 def sums(samples: Sequence[Sample], pick: Pick) -> tuple[list[float], list[float]] | None:
     """Return, for each block, the sums of the phases that are on and of those that are off.
 
-    Return None if it is not counted, or if a sum of those that are off is zero.
+    Return None if the figure is not counted, or if a sum of the phases that are off is zero.
     """
     if pick(samples[0]) is None:
         return None

@@ -99,7 +99,7 @@ class FixedStrings:
     def require_indexes(connection: psycopg.Connection) -> None:
         """Raise an error unless each type's lookup uses the index.
 
-        It does not if the constant is taken for a value of another type.
+        A lookup does not use the index if the constant is taken for a value of another type.
         """
         for kind, type_name in TYPES.items():
             with connection.transaction(force_rollback=True):

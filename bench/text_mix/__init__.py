@@ -1,21 +1,20 @@
 """The frozen mix: 34 columns of short strings, and six tables full of them.
 
-What compact_text saves depends on the strings, so the strings are fixed: real
-ones are read from the server's release and the machine's package index (see
-sources.py), the others are put together from the words of words.py by a
-generator with a fixed seed.  digests.txt has the SHA-256 of each column and
-table; columns() and rows() refuse to give anything else.
+What compact_text saves depends on the strings, so the strings are fixed.  Real strings are read
+from the server's release and the machine's package index (see sources.py).  A generator with a
+fixed seed makes the other strings from the words of words.py.  digests.txt has the SHA-256 of each
+column and table.  columns() and rows() raise an error if a digest differs.
 
-Only what is made of the package index may differ, as any two machines' may, and
-what is made of the release where tools/source got a newer one than the pinned
-one.  Where there is no index, its columns and table are left out.  state() says
-all this in one line, and a study prints that.
+Two kinds of columns and tables may differ: those that are made from the package index, which
+differs between machines, and those that are made from the release, if tools/source got a newer
+release than the pinned one.  On a machine without a package index, its columns and its table are
+left out.  state() says all this in one line, which a study prints.
 
     bench/text_mix/freeze			compare everything with digests.txt
-    bench/text_mix/freeze --write	write it anew: no figure taken before compares any more
+    bench/text_mix/freeze --write	write it anew: earlier figures cannot be compared any more
 
-No part of the mix was seen when the dictionaries of compact_text were trained:
-see compact_types/dictionary/README.md.
+No part of the mix was used to train the dictionaries of compact_text: see
+compact_types/dictionary/README.md.
 """
 
 import functools
@@ -35,7 +34,7 @@ Row = tuple[str | None, ...]
 
 
 class Dice:
-    """Random choices of which every Python release makes the same."""
+    """Random choices that are the same in every Python release."""
 
     def __init__(self, name: str) -> None:
         self.state = int.from_bytes(hashlib.sha256(f"{SEED} {name}".encode()).digest()[:8], "big")
@@ -58,7 +57,7 @@ class Dice:
         return items[self.bits() % len(items)]
 
     def common(self, items: list[str]) -> str:
-        """The first ones more often: the lesser of two."""
+        """Choose an item, the first ones more often: the lesser of two random positions."""
         return items[min(self.bits() % len(items), self.bits() % len(items))]
 
     def hex(self, digits: int) -> str:
@@ -332,7 +331,7 @@ def tpcc_last_name(d: Dice) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the mix; real ones have values that somebody else wrote."""
+    """A column of the mix.  The values of a real column were written by somebody else."""
 
     name: str
     kind: str
@@ -394,7 +393,11 @@ COLUMNS: dict[str, tuple[str, Callable[[str], tuple[str, ...]]]] = {
 
 @dataclass(frozen=True)
 class Table:
-    """columns: name and type; "text" is what a compact variant replaces.  The generator gives one row at a time, for ever."""
+    """A table of the mix.
+
+    columns has names and types.  A compact variant replaces the type "text".  The generator gives
+    one row at a time, without an end.
+    """
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -507,7 +510,7 @@ def digest_of_table(table: Table) -> str:
 
 @functools.cache
 def digest(name: str) -> str:
-    """That of column.NAME or table.NAME, as it is here and now."""
+    """Return the digest of column.NAME or table.NAME, as this machine makes it."""
     kind, _, name = name.partition(".")
     if kind == "column":
         return digest_of_column(unchecked_column(name).values)
@@ -520,7 +523,7 @@ def digests() -> dict[str, str]:
 
 
 def names() -> list[str]:
-    """All that digests.txt has to have, here or not."""
+    """Return all names that digests.txt must have, also those that this machine cannot make."""
     return [f"column.{name}" for name in COLUMNS] + [f"table.{table.name}" for table in ALL_TABLES]
 
 
@@ -550,12 +553,12 @@ def check(name: str) -> None:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Columns by their names, tables as such."""
+    """Return the names of columns and tables as a text, with the word "table" before a table."""
     return ", ".join(name.removeprefix("column.").replace("table.", "table ") for name in names)
 
 
 def state() -> str:
-    """One line: "as frozen", or what is left out here and what differs."""
+    """Return one line: "as frozen", or what this machine leaves out, and what differs."""
     found = []
     if not here(FROM_INDEX[0]):
         found.append(
@@ -587,23 +590,26 @@ def unchecked_rows(table: Table, count: int) -> Iterator[Row]:
 
 @functools.cache
 def column(name: str) -> Column:
-    """One of them, checked, without the time that all take."""
+    """Return one column, checked against its digest, in less time than all columns take."""
     check(f"column.{name}")
     return unchecked_column(name)
 
 
 @functools.cache
 def columns() -> tuple[Column, ...]:
-    """All 34 that can be had here, checked against their digests."""
+    """Return those of the 34 columns that this machine can make, checked against their digests."""
     return tuple(column(name) for name in COLUMNS if here(f"column.{name}"))
 
 
 def tables() -> tuple[Table, ...]:
-    """All six that can be had here."""
+    """Return those of the six tables that this machine can make."""
     return tuple(table for table in ALL_TABLES if here(f"table.{table.name}"))
 
 
 def rows(table: Table, count: int | None = None) -> Iterator[Row]:
-    """Rows as text, None for null; the first thousand are checked against the digest."""
+    """Return the rows as text, with None for null.
+
+    The first thousand rows are checked against the digest.
+    """
     check(f"table.{table.name}")
     return unchecked_rows(table, table.count if count is None else count)

@@ -1,12 +1,12 @@
-"""The real values of the mix, read where they are at home: no part of them is part of the project.
+"""The real values of the mix, read from their sources.  The project contains no copy of them.
 
-From the server's release, as branch "pristine" of build/17/src has it: messages
-of its catalogs and the paths of its files.  tools/pg-versions pins release and
-checksum, so these are the same everywhere.
+Some values come from the server's release, the branch "pristine" of build/17/src: messages of its
+catalogs, and the paths of its files.  tools/pg-versions pins release and checksum, so these values
+are the same everywhere.
 
-From the package index of a Debian machine: names, versions, sections, home pages
-and one-line descriptions of packages.  No two point releases of Debian have the
-same ones; that is why the mix does not insist on them.
+Other values come from the package index of a Debian machine: names, versions, sections, home pages
+and one-line descriptions of packages.  They differ between point releases of Debian, so the mix
+does not insist on them.
 """
 
 import functools
@@ -30,16 +30,19 @@ Item = TypeVar("Item")
 
 
 class MixError(Exception):
-    """The mix cannot be made as it was frozen; one line says why."""
+    """The mix cannot be made as it was frozen; the message gives the reason in one line."""
 
 
 def source_is_held_out(source: str) -> bool:
-    """Whether package metadata of this source package is kept for the test columns: a quarter of them."""
+    """Return true if the metadata of this source package is kept for the test columns.
+
+    This is so for a quarter of the source packages.
+    """
     return hashlib.md5(source.encode()).digest()[0] < 64
 
 
 def spread(items: list[Item], n: int) -> list[Item]:
-    """n of the items, evenly spaced."""
+    """Return n of the items, evenly spaced."""
     return [items[i * len(items) // n] for i in range(min(n, len(items)))]
 
 
@@ -47,14 +50,18 @@ def spread(items: list[Item], n: int) -> list[Item]:
 
 
 def pristine(*command: str) -> str:
-    """What git says of the unpatched release; another account may own the tree."""
+    """Return the output of a git command on the unpatched release.
+
+    The tree may belong to another account.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         "GIT_CONFIG_GLOBAL": str(TOP / "tools" / "gitconfig"),
         "GIT_CONFIG_NOSYSTEM": "1",
     }
     try:
-        # A tree without a repository must not make git look further up, where the project's own is.
+        # Name the repository.  Otherwise git would look for one further up, and find the project's
+        # own.
         done = subprocess.run(
             ["git", f"--git-dir={SOURCE / '.git'}", *command],
             env=environment,
@@ -98,7 +105,7 @@ def paths() -> list[str]:
 
 @functools.cache
 def messages(language: str) -> list[str]:
-    """Translated messages of up to 300 bytes that have neither a format specification nor an escape."""
+    """Return translated messages of up to 300 bytes, without format specifications and escapes."""
     catalogs = [name for name in files() if name.endswith(f"/po/{language}.po")]
     catalogs.sort(key=lambda name: name.split("/"))
     found = {}
@@ -117,7 +124,10 @@ def messages(language: str) -> list[str]:
 
 
 def index_file() -> str | None:
-    """apt's list of what the machine's own Debian release has, without updates and other archives; if there is one."""
+    """Return apt's package list of the machine's own Debian release; None if there is none.
+
+    Updates and other archives are not in it.
+    """
     try:
         base = platform.freedesktop_os_release().get("VERSION_CODENAME")
         targets = subprocess.run(
@@ -140,7 +150,10 @@ def index_file() -> str | None:
 
 @functools.cache
 def packages() -> list[list[str]]:
-    """Rows of name, version, section, home page and description; none where there is no index."""
+    """Return rows of name, version, section, home page and description.
+
+    If there is no index, return no rows.
+    """
     index = index_file()
     if index is None:
         return []

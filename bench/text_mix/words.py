@@ -1,4 +1,7 @@
-"""Words that the synthetic columns are made of: frequent ones first where a list says so."""
+"""The words of which the synthetic columns are made.
+
+In many lists, the frequent words come first.
+"""
 
 FIRST_NAMES = """James Mary Michael Patricia Robert Jennifer John Linda David Elizabeth William Barbara Richard Susan Joseph Jessica Thomas
 Karen Christopher Sarah Charles Lisa Daniel Nancy Matthew Sandra Anthony Betty Mark Ashley Donald Emily Steven Kimberly Andrew Margaret

@@ -1,4 +1,7 @@
-"""What toast_policy.advise() says of a column, against what was measured of the same values."""
+"""The advice of toast_policy.advise() on a column, compared with measurements.
+
+The measurements are of the same values.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +11,7 @@ from bench.toast.measure import Bench, Cell, table
 from bench.toast.variants import EXTERNAL, LZ4HC_LEVEL, Variant
 
 PAGE = 8192
-# Estimates and picks may be off by this much.
+# Estimates and recommendations may be wrong by up to this factor.
 MOST = 1.10
 ADVISE = (
     "SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, table_pages, recommended"
@@ -18,7 +21,7 @@ ADVISE = (
 
 @dataclass(frozen=True)
 class Advice:
-    """One row of advice, and what it speaks of as far as that was measured."""
+    """One row of advice, and the variant that it is about, if that was measured."""
 
     name: str
     variant: Variant | None
@@ -28,7 +31,7 @@ class Advice:
 
 
 def name_of(strategy: str, codec: str | None, level: int | None) -> str:
-    """The variant's name: codecs of core, of the policy, and of our types."""
+    """Return the variant's name.  Its codec is one of core, of the policy, or of our types."""
     kind = strategy.lower()
     kind = {"ztext": "own", "zbytea": "own", "toast_policy": "policy"}.get(kind, kind)
     if kind in ("plain", "external"):
@@ -46,7 +49,7 @@ def exists(bench: Bench) -> bool:
 
 
 def ask(bench: Bench, cell: Cell) -> list[Advice]:
-    """On the table that has the values raw."""
+    """Ask for advice on the table that stores the values raw."""
     variants = {variant.name: variant for variant in cell.variants}
     rows = bench.connection.execute(ADVISE, [table(EXTERNAL)]).fetchall()
     advice = []
@@ -73,17 +76,20 @@ def read_time(cell: Cell, variant: Variant) -> float:
 
 
 def regret(cell: Cell, pick: Variant) -> tuple[float, Variant]:
-    """By how much another variant beats the pick in size and in reading at once; 1 if none does."""
+    """Return the factor by which another variant beats the pick, and this variant.
+
+    It must beat the pick in both size and reading.  The factor is 1 if no variant does.
+    """
     beaten = [
         (min(cell.size_ratio(pick, other), read_time(cell, pick) / read_time(cell, other)), other)
         for other in cell.variants
     ]
-    # The pick itself is among them.
+    # The pick itself is one of these variants, so the factor is at least 1.
     return max(beaten, key=lambda pair: pair[0])
 
 
 def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
-    """Metrics and tables; returns the bars."""
+    """Add metrics and tables, and return the bars."""
     rows: list[list[object]] = []
     picks: list[list[object]] = []
     bars = []
@@ -122,7 +128,7 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             continue
         worse, better = regret(cell, pick.variant)
         result.metrics[f"{name}.advise.pick"] = worse
-        # How much smaller, and at once faster to read, some other way is.
+        # The factor by which another way is both smaller and faster to read
         bars.append(
             Bar(
                 f"{name}.advise.pick",

@@ -1,13 +1,13 @@
 """Store the same values in several ways: exact sizes, and backend time of INSERT and of reading.
 
-A read is "v < smallest value": the operator must have the whole value detoasted and
-decoded, and then looks at its first byte only, because the collation is C.  The usual
-candidates do not do: octet_length() and, in a single-byte encoding, length() take the
-size from the TOAST pointer; length() in UTF8, a hash or md5 take longer than what is
-to be measured; substr() and starts_with() read a slice; "=" compares sizes first.
+A read is "v < smallest value".  For it, the whole value must be detoasted and decoded, and then the
+operator examines only the first byte, because the collation is C.  The usual functions are not
+suitable.  octet_length(), and length() in a single-byte encoding, take the size from the TOAST
+pointer.  length() in UTF8, a hash and md5 take longer than the detoasting that is to be measured.
+substr() and starts_with() read a slice.  "=" compares sizes first.
 
-An INSERT takes its values from a CTE that holds them in memory, detoasted and
-uncompressed, as they come from a client: the time has no reading of another table.
+An INSERT takes its values from a CTE that holds them in memory, detoasted and uncompressed, as they
+come from a client.  So its time does not include reading another table.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ from bench.toast.variants import CORE_CHUNKS, Variant, has_core_patch
 from bench.tpcc.load import create_extensions
 
 SETTINGS = {
-    # Only CPU time counts; all tables of a cell, and no more, stay in memory.
+    # The study measures only CPU time.  The tables of one cell stay in memory, and no others.
     "fsync": "off",
     "shared_buffers": "1GB",
     "autovacuum": "off",
@@ -42,31 +42,31 @@ SETTINGS = {
     "work_mem": "256MB",
 }
 DATABASE = "bench_toast"
-# What a server that runs already has to be told in each session.
+# Settings that each session must set, because a server that runs already may have others
 SESSION = (
     "SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB';"
     " SET default_toast_compression = pglz; SET default_table_access_method = heap"
 )
 
-# So that the tables of all variants fit into shared_buffers.
+# Bytes of values in a table, so that the tables of all variants fit into shared_buffers
 CELL_BYTES = 48 << 20
-# Scans in one measurement.
+# Number of scans in one measurement
 PASSES = 3
 MEGABYTE = 1_000_000
 
 SMALLEST = {"text": "v::text COLLATE \"C\" < ' '", "bytea": r"v::bytea < '\x'"}
-# Of every value, in any order.
+# Checksum of all values, which does not depend on their order
 CHECKSUM = "SELECT count(*), sum(('x' || left(md5(v::{type}), 15))::bit(60)::bigint) FROM {table}"
 
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes of the main forks: the table, its TOAST table, and the index of that."""
+    """Bytes of the main forks: the table, its TOAST table, and the index of the TOAST table."""
 
     heap: int
     toast: int
     index: int
-    # Of the values: as they are, and as they are stored.
+    # Bytes of the values: raw, and as they are stored
     raw: int
     stored: int
 
@@ -100,7 +100,7 @@ class Cell:
         return PASSES if test == "read" else 1
 
     def microseconds(self, test: str, variant: Variant) -> float:
-        """Of one value."""
+        """Return the microseconds for one value."""
         return spread(self.times[test][variant.name])[0] * 1e6 / self.rows / self.passes(test)
 
     def size_ratio(self, variant: Variant, base: Variant) -> float:
@@ -108,7 +108,10 @@ class Cell:
 
 
 def rows_of(values: Values, most: int) -> int:
-    """How many rows a table gets: whole copies of the values, up to so many rows and CELL_BYTES."""
+    """Return the number of rows of a table.
+
+    A table has whole copies of the values, up to this number of rows and up to CELL_BYTES.
+    """
     wanted = min(most, int(CELL_BYTES / values.mean))
     return max(1, wanted // len(values.items)) * len(values.items)
 
@@ -121,7 +124,7 @@ class Bench:
     clock: Clock
     result: Result
     rounds: int
-    # Of a progress bar.
+    # Advance a progress bar
     advance: Callable[[], None] = lambda: None
 
     def cell(
@@ -133,7 +136,10 @@ class Bench:
         variants: Sequence[Variant],
         inspect: Callable[[Cell], None] = lambda cell: None,
     ) -> Cell:
-        """Fill a table for each variant, weigh it, and read it; the tables are gone when all is inspected."""
+        """Fill a table for each variant, measure its size, and read it.
+
+        Drop the tables after the call of inspect().
+        """
         cell = Cell(group, panel, values, rows_of(values, rows), list(variants))
         try:
             self.fill_source(values)
@@ -176,7 +182,11 @@ class Bench:
         )
 
     def insert(self, cell: Cell) -> None:
-        """The first round is not counted: it is the one that first touches the pages of shared_buffers."""
+        """Measure INSERT.
+
+        The first round does not count, because it is the first to touch the pages of
+        shared_buffers.
+        """
         copies = cell.rows // len(cell.values.items)
         empty = "''::" + cell.values.type
         for number, variant in interleave(cell.variants, self.rounds + 1):
@@ -195,7 +205,7 @@ class Bench:
                 if number > 0:
                     self.record(cell, "insert", variant, seconds)
             except psycopg.errors.ProgramLimitExceeded as error:
-                # That is what PLAIN does with a value that does not fit on a page.
+                # PLAIN raises this error for a value that does not fit on a page.
                 cell.errors[variant.name] = error.sqlstate
                 self.sample(
                     cell,
@@ -204,7 +214,7 @@ class Bench:
                     error=error.sqlstate,
                     message=error.diag.message_primary,
                 )
-            # At 0 each of them is off.
+            # The value 0 switches each of these settings off.
             for name in variant.settings:
                 self.connection.execute(f"SET {name} = 0")
 
@@ -217,7 +227,8 @@ class Bench:
             if variant.name in cell.errors:
                 continue
             name = table(variant)
-            # Hint bits and the visibility map are no part of what is measured next.
+            # Set hint bits and the visibility map now, so that the next measurement does not
+            # include this.
             self.connection.execute(f"VACUUM (FREEZE, ANALYZE) {name}")
             found = self.connection.execute(
                 CHECKSUM.format(type=cell.values.type, table=name)
@@ -269,7 +280,10 @@ def worst(result: Result, metric: str, ratios: Sequence[Ratio]) -> None:
 def measuring(
     result: Result, study: str, running: bool, rounds: int
 ) -> Iterator[tuple[Server, Bench]]:
-    """A database with the extension, on a fresh private instance or on the server that runs already."""
+    """Yield a server and a Bench for a database with the extension.
+
+    The server is a fresh private instance, or the server that runs already.
+    """
     with session() as stack:
         if running:
             server: Server = RunningServer()

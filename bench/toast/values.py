@@ -1,8 +1,8 @@
-"""Values to store: frozen generators, and SGML read from the server's release, of which no part is kept here.
+"""The values to store: from frozen generators, and SGML from the server's release.
 
-Every value is put together of what the seed says, so that a run can be repeated to
-the byte.  The documents do not depend on the seed: JSON_DIGEST proves that they are
-the same everywhere.
+The repository contains no part of the SGML.  The seed determines every value, so that a run can be
+repeated to the byte.  The documents do not depend on the seed: JSON_DIGEST proves that they are the
+same everywhere.
 """
 
 import base64
@@ -16,10 +16,11 @@ from bench import text_mix
 from bench.text_mix import Dice, words
 from bench.text_mix.sources import MixError, files, pristine, spread
 
-# Of up to this many different ones a table has copies, so that all are held in memory while it is filled.
+# Highest number of different values.  A table has copies of these, so that all of them are held in
+# memory while it is filled.
 DISTINCT = 400
 
-# 1996 bytes in a chunk of the TOAST table, of every server with 8 kB blocks.
+# Bytes in a chunk of the TOAST table, on every server with blocks of 8 kB
 CHUNK = 1996
 
 JSON_DIGEST = "0b422a7da0f800a5161e32858a77c9ecf9adc23b90099d336db6ced80138fdad"
@@ -40,7 +41,7 @@ class Values:
 
 
 class Stream:
-    """Bytes that look random, as many as are asked for."""
+    """A stream of bytes that look random."""
 
     def __init__(self, seed: object) -> None:
         self.seed = str(seed)
@@ -55,7 +56,10 @@ class Stream:
         return taken
 
     def letters(self, count: int) -> str:
-        """6 bits in a byte, in which no codec without entropy coding finds anything."""
+        """Return characters with 6 random bits each.
+
+        A codec without entropy coding finds nothing to compress in them.
+        """
         return base64.b64encode(self.bytes(count * 3 // 4 + 3), b"-_").decode()[:count]
 
     def number(self, low: int, high: int) -> int:
@@ -63,7 +67,7 @@ class Stream:
 
 
 def random(size: int, count: int, seed: int) -> Values:
-    """All 256 bytes alike: as bytea, because no text has them."""
+    """Return random bytes, all 256 equally likely, as bytea, because text cannot have them."""
     stream = Stream(f"{seed} random {size}")
     return Values(
         "random", "random bytes", "bytea", tuple(stream.bytes(size) for _ in range(count))
@@ -71,7 +75,7 @@ def random(size: int, count: int, seed: int) -> Values:
 
 
 def repeated(size: int, count: int, seed: int) -> Values:
-    """One line of 80 characters over and over, another one in each value."""
+    """Return values that each repeat a line of 80 characters, another line in each value."""
     stream = Stream(f"{seed} repeated {size}")
     lines = (stream.letters(79) + "\n" for _ in range(count))
     return Values(
@@ -90,7 +94,7 @@ def half_random(size: int, count: int, seed: int) -> Values:
 
 
 def md5_hex(size: int, count: int, seed: int) -> Values:
-    """Digests one after the other, in which lz4 finds a few per cent by chance."""
+    """Return values of consecutive digests, of which lz4 saves a few per cent by chance."""
     stream = Stream(f"{seed} md5 {size}")
     items = (stream.bytes((size + 1) // 2).hex()[:size] for _ in range(count))
     return Values("md5", "hexadecimal digests", "text", tuple(items))
@@ -126,7 +130,7 @@ def uuid(dice: Dice) -> str:
 
 
 class Visit:
-    """What an order's lines and events have in common: the customer's session, and the day."""
+    """The data that the lines and events of an order share: the customer's session, and the day."""
 
     def __init__(self, dice: Dice) -> None:
         self.dice = dice
@@ -136,7 +140,7 @@ class Visit:
         self.address = ".".join(str(dice.number(1, 254)) for _ in range(4))
 
     def moment(self) -> str:
-        """A little later than the one before."""
+        """Return a time that is a little later than the one before."""
         self.second += self.dice.number(1, 90)
         hours, minutes, seconds = self.second // 3600 % 24, self.second // 60 % 60, self.second % 60
         return f"{self.day}T{hours:02}:{minutes:02}:{seconds:02}.{self.dice.number(0, 999):03}Z"
@@ -200,7 +204,7 @@ def order(dice: Dice) -> dict[str, object]:
 
 
 def measurements(dice: Dice) -> dict[str, object]:
-    """What a device sends: one object after the other that has the same keys."""
+    """Return the data that a device sends: many objects with the same keys."""
     device, second, temperature = dice.hex(12), dice.number(0, 80_000), dice.number(150, 250)
     records = []
     for _ in range(dice.number(35, 60)):
@@ -226,7 +230,7 @@ def measurements(dice: Dice) -> dict[str, object]:
 
 @functools.cache
 def documents() -> dict[str, tuple[str, ...]]:
-    """JSON of about 8 kB each, with the blanks that json and jsonb are printed with."""
+    """Return JSON documents of about 8 kB each, with blanks where json and jsonb print them."""
     makers = {"json": order, "records": measurements}
     items = {
         name: tuple(
@@ -250,12 +254,13 @@ def json_documents(name: str, count: int) -> Values:
 
 @functools.cache
 def manual() -> str:
-    """The server's manual: the release's SGML, as one text."""
+    """Return the server's manual, the SGML of the release, as one text."""
     names = [
         name for name in files() if name.startswith("doc/src/sgml/") and name.endswith(".sgml")
     ]
     text = pristine("show", "--no-textconv", *(f"pristine:{name}" for name in names))
-    # Names of people are not ASCII; a piece must not begin within a character, and bytes are characters then.
+    # Remove characters that are not ASCII, such as those in names of people.  Then each character
+    # is a byte, and no piece begins within a character.
     return text.encode("ascii", "ignore").decode()
 
 

@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-# What "lz4hc" stands for: core's lz4 format by the slower compressor, at its own default level.
+# The level of "lz4hc", which is core's lz4 format made by the slower compressor: the default level
+# of this compressor
 LZ4HC_LEVEL = 9
 LEVEL = "toast_policy.lz4_level"
-# Of the core patch.
+# Setting of the core patch
 CORE_CHUNKS = "toast_min_saved_chunks"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A column's definition, and the settings that values are stored under."""
+    """The definition of a column, and the settings under which its values are stored."""
 
     name: str
     title: str
@@ -50,7 +51,7 @@ POLICY_LZ4 = Variant("policy.lz4", "policy lz4", compression="lz4")
 POLICY_LZ4HC = Variant(
     "policy.lz4hc", "policy lz4hc", compression="lz4", settings={LEVEL: str(LZ4HC_LEVEL)}
 )
-# The cheapest level of lz4hc that is worth its name, and the highest.
+# The cheapest level that deserves the name lz4hc, and the highest level
 POLICY_LZ4HC_LOW = Variant(
     "policy.lz4hc-4", "policy lz4hc, level 4", compression="lz4", settings={LEVEL: "4"}
 )

@@ -13,7 +13,10 @@ CONDITIONS = range(1, 13)
 
 @dataclass(frozen=True)
 class Corruption:
-    """Damage that just these conditions must notice; the first of them is the one to be proven."""
+    """Damage that exactly these conditions must notice.
+
+    The first one is the condition that the damage tests.
+    """
 
     red: tuple[int, ...]
     title: str
@@ -33,13 +36,13 @@ def corruptions() -> list[Corruption]:
 
 
 def facts() -> list[tuple[str, str]]:
-    """Titles, and statements the last of which returns true."""
+    """Return titles and statements.  The last one of the statements must return true."""
     parts = re.split(r"^-- fact: (.+)\n", render("facts.sql"), flags=re.M)[1:]
     return list(zip(parts[0::2], parts[1::2], strict=True))
 
 
 def violations(connection: psycopg.Connection) -> dict[int, int]:
-    """Condition to number of violating rows; empty on a sound database."""
+    """Return the number of violating rows by condition; nothing for a sound database."""
     connection.execute("SET work_mem = '128MB'")
     found = {}
     for number in CONDITIONS:
@@ -56,7 +59,7 @@ def title(connection: psycopg.Connection, number: int) -> str:
 
 
 def check(connection: psycopg.Connection, what: str) -> str:
-    """Fail on a violation; otherwise say how many conditions were met."""
+    """Raise an error on a violation.  Otherwise return how many conditions were met."""
     found = violations(connection)
     if found:
         number, count = next(iter(found.items()))
@@ -69,7 +72,7 @@ def check(connection: psycopg.Connection, what: str) -> str:
 
 
 def proven_red(connection: psycopg.Connection, corruption: Corruption) -> tuple[int, ...]:
-    """Which conditions notice the damage, which is rolled back."""
+    """Do the damage, find out which conditions notice it, and roll it back."""
     with connection.transaction(force_rollback=True):
         result = connection.execute(corruption.statements)
         changed = [max(result.rowcount, 0)]
@@ -81,7 +84,7 @@ def proven_red(connection: psycopg.Connection, corruption: Corruption) -> tuple[
 
 
 def is_true(connection: psycopg.Connection, statements: str) -> bool:
-    """Whether the last statement returns true; all effects are rolled back."""
+    """Return true if the last statement returns true.  Roll all effects back."""
     with connection.transaction(force_rollback=True):
         result = connection.execute(statements)
         while result.nextset():

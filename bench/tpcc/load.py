@@ -18,7 +18,7 @@ from bench.tpcc.stages import Stage
 
 SQL = Path(__file__).parent / "sql"
 
-# The largest first, so that two connections end at about the same time.
+# The largest tables come first, so that two connections end at about the same time.
 TABLES = (
     "order_line",
     "stock",
@@ -31,7 +31,8 @@ TABLES = (
     "warehouse",
 )
 
-# The constant of NURand for last names; a run's must differ from the load's by 65 to 119, but not 96 or 112.
+# The constants of NURand for last names.  The constant of a run must differ from that of the load
+# by 65 to 119, but not by 96 or 112.
 C_LAST_LOAD = 100
 C_LAST_RUN = 185
 
@@ -50,7 +51,10 @@ LOAD_SETTINGS = {
 
 @dataclass(frozen=True)
 class Scale:
-    """Rows: of item, and of customer and orders for each of a warehouse's ten districts."""
+    """The numbers of rows: of item, and of customer and orders.
+
+    The numbers of customer and orders are those of each of a warehouse's ten districts.
+    """
 
     items: int = 100_000
     customers: int = 3_000
@@ -68,13 +72,13 @@ class Scale:
         return self.orders * 7 // 10
 
     def rows(self, warehouses: int) -> int:
-        """About; lines of an order are random."""
+        """Return the approximate number of rows: the number of lines of an order is random."""
         one = self.customers * 10
         return self.items + warehouses * (self.items + one * 3 + one * 10 + one * 3 // 10 + 11)
 
 
 FULL = Scale()
-# For tests: a warehouse of half a megabyte.
+# A warehouse of half a megabyte, for tests
 LITE = Scale(items=1_000, customers=30)
 
 
@@ -97,7 +101,10 @@ def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) ->
 
 
 def apply_settings(connection: psycopg.Connection, database: str, stage: Stage) -> None:
-    """An index is what the session that builds it wants it to be: give the stage's settings to the database."""
+    """Give the stage's settings to the database.
+
+    The settings of the session that builds an index decide what the index is like.
+    """
     contexts = dict(
         connection.execute(
             "SELECT name, context FROM pg_settings WHERE name = ANY(%s)", [list(stage.settings)]
@@ -133,7 +140,10 @@ def key_statements(stage: Stage) -> list[str]:
 
 
 class _Loader:
-    """One thread's worth of work at a time: a table from its first row to its statistics."""
+    """The work of the threads: a thread loads one table at a time.
+
+    It does all work on the table, from its first row to its statistics.
+    """
 
     def __init__(
         self,
@@ -197,7 +207,7 @@ def load(
     seed: int,
     bars: Progress,
 ) -> None:
-    """Make the database, which must not be there yet, and fill it."""
+    """Create the database anew, and fill it."""
     server.create_database(database)
     with server.connect() as connection:
         apply_settings(connection, database, stage)
@@ -228,7 +238,8 @@ def load(
     with server.connect(database) as connection:
         for statement in stage.after_load:
             connection.execute(statement)
-        # Not before: a table that views read cannot be replaced by its parts.
+        # Create the views only now, because a table that views read cannot be replaced by its
+        # parts.
         connection.execute(render("consistency.sql", scale=scale))
         connection.execute("VACUUM")
         connection.execute("CHECKPOINT")

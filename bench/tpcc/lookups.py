@@ -1,4 +1,7 @@
-"""Do the transactions' lookups use the indexes, with parameters of the wide types that clients send?"""
+"""Find out whether the transactions' lookups use the indexes.
+
+The parameters have the wide types that clients send.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +12,11 @@ from psycopg import sql
 from bench.tpcc.load import TABLES
 from bench.vertical.partition import stored
 
-# What a client sends for a column, by the category of the column's type.
+# Types of the parameters that a client sends for a column, by the category of the column's type
 PARAMETERS = {"N": ("integer", "bigint"), "S": ("text", "varchar")}
 
-# Lookups by something else than a whole key: condition or order, and the columns that an index must find.
+# Lookups by something other than a whole key: title, statement, and the columns that the index
+# condition must have
 FURTHER = (
     (
         "the lines of the last orders",
@@ -36,7 +40,7 @@ FURTHER = (
 def _indexes(
     connection: psycopg.Connection, tables: list[str]
 ) -> list[tuple[str, str, list[str], list[str]]]:
-    """Index, table, the index's columns, and the categories of their types."""
+    """Return, for each index, its name, its table, its columns, and their types' categories."""
     return connection.execute(
         "SELECT indexrelid::regclass::text, indrelid::regclass::text, array_agg(attname::text ORDER BY attnum),"
         " array_agg((SELECT typcategory::text FROM pg_type WHERE oid ="
@@ -49,7 +53,7 @@ def _indexes(
 
 
 def _plan(connection: psycopg.Connection, types: list[str], statement: str) -> list[str]:
-    """As for a prepared statement whose parameters are not known yet."""
+    """Return the plan of a prepared statement whose parameters are not known yet."""
     connection.execute(f"PREPARE lookup ({', '.join(types)}) AS {statement}")
     try:
         nulls = ", ".join(["NULL"] * len(types))
@@ -64,7 +68,10 @@ def _plan(connection: psycopg.Connection, types: list[str], statement: str) -> l
 
 
 def _found_by(plan: list[str], columns: tuple[str, ...]) -> bool:
-    """Whether one index condition has all of the columns, and nothing is sorted or filtered afterwards."""
+    """Return true if one index condition has all of the columns.
+
+    The plan must not sort or filter anything afterwards.
+    """
     conditions = [line for line in plan if "Index Cond:" in line]
     rest = "\n".join(line for line in plan if re.search(r"^\s*(Filter:|Sort|->\s+Sort)", line))
     return not rest and any(
@@ -74,14 +81,14 @@ def _found_by(plan: list[str], columns: tuple[str, ...]) -> bool:
 
 
 def lookups(connection: psycopg.Connection) -> Iterator[tuple[str, bool, str]]:
-    """Title, whether the index is used, and the plan."""
+    """Yield, for each lookup, its title, whether it uses the index, and its plan."""
     with connection.transaction(force_rollback=True):
         connection.execute(
             "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off;"
             "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
         )
         parts = stored(connection, TABLES)
-        # The transactions know the hot part of a split table by the name of the whole.
+        # The transactions address the hot part of a split table by the name of the whole table.
         called = {tables[0]: name for name, tables in parts.items()}
         for index, part, columns, categories in _indexes(connection, sum(parts.values(), [])):
             table = called.get(part, part)

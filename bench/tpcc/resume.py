@@ -1,4 +1,4 @@
-"""Runs of a study that was interrupted, or of one that is extended, which need not be repeated."""
+"""Take over runs that need not be repeated: of an interrupted study, or of one to extend."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,28 +9,34 @@ from bench.lib.console import BenchError, note
 from bench.lib.result import Result
 from bench.lib.saved import Unusable, read_result
 
-# Of the environment, what is only known when a server runs, and when it all began
+# Entries of the environment that are known only when a server runs, and the date when the study
+# began
 KEPT = ("date", "server", "settings", "limits")
 
-# Of the environment, what long runs that are taken over must not differ in from the others
+# Entries of the environment that must be the same for long runs that are taken over and for the
+# other runs
 SAME_LONG = (
     *("cpu", "seed", "warehouses", "clients", "memory_limit", "read_iops", "shared_buffers"),
     *("think", "lite", "variants", "direct"),
 )
 
-# ... and the runs of a result that is extended from those that are added
+# Entries that must be the same for the runs of a result to extend and for the added runs
 SAME = (*SAME_LONG, "warmup", "measured", "stages")
 
 
 class Unfinished:
-    """A file with the samples so far; the key tells runs that belong together from others."""
+    """A file with the samples so far.  Only runs with the same key belong together."""
 
     def __init__(self, path: Path, key: Mapping[str, object]) -> None:
         self.path = path
         self.key = json.loads(json.dumps(key))
 
     def read(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Samples and environment; nothing if there is no such file, or one of other runs, which is said."""
+        """Return samples and environment, or nothing.
+
+        There is nothing if the file does not exist, or has another key.  Print a note, except if it
+        does not exist.
+        """
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             key, samples = content["key"], content["samples"]
@@ -70,7 +76,7 @@ class Unfinished:
 
 
 def _comparable(value: object) -> object:
-    """Of a list in a string, the order makes no difference."""
+    """Return a value to compare: in it, the order of a list in a string makes no difference."""
     return sorted(value.split(", ")) if isinstance(value, str) else value
 
 
@@ -85,19 +91,25 @@ def _result(path: Path, study: str) -> dict[str, Any]:
 
 
 def stages_of(path: Path, study: str) -> tuple[str, ...]:
-    """Names of the stages of a result of the study; an error if it is of another one."""
+    """Return the names of the stages of a result.
+
+    Raise an error if it is a result of another study.
+    """
     return tuple(str(_result(path, study)["environment"].get("stages", "")).split(", "))
 
 
 def minutes_of(path: Path, study: str) -> float:
-    """How long the long runs of a result of the study are; an error if it is of another one, or has none."""
+    """Return the minutes of the long runs of a result.
+
+    Raise an error if it is a result of another study, or has no long runs.
+    """
     if not (minutes := _result(path, study)["environment"].get("curve")):
         raise BenchError(f'"{path}" has no long runs')
     return float(minutes)
 
 
 def described(environment: Mapping[str, Any], number: int) -> str:
-    """Where so many runs are from."""
+    """Return a text that says when and at which revision this number of runs was made."""
     text = f"{number} runs are of {environment['date']}, revision {environment['revision']}"
     return text + (f", of which {before}" if (before := environment.get("extended")) else "")
 
@@ -105,11 +117,14 @@ def described(environment: Mapping[str, Any], number: int) -> str:
 def earlier(
     path: Path, added_to: Result, same: Sequence[str] = SAME
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Samples and environment of a result of the same study with the same options; an error if it is another one."""
+    """Return samples and environment of a result of the same study with the same options.
+
+    Raise an error if the study or an option differs.
+    """
     result = _result(path, added_to.study)
-    # Before there was --direct, no result named it.
+    # Results from before the option --direct do not name it.
     there = {"direct": False} | result["environment"] | {"quick": result["quick"]}
-    # As a file has it
+    # The environment in the form that a file has
     here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
     others = [
         name for name in ("quick", *same) if _comparable(there.get(name)) != _comparable(here[name])

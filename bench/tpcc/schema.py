@@ -1,15 +1,16 @@
-"""What becomes of the columns of tables.sql when their types are made compact.
+"""Change the columns of tables.sql to compact types.
 
-Types are chosen by what TPC-C lets a value be, not by what a fresh database
-holds: w_id goes up to 65,535, numbers of items and orders beyond the 200,000
-and 10,000,000 of clause 1.3, and totals that grow with every payment stay
-numeric, which takes less than eight bytes for them.
+A type is chosen by the values that TPC-C allows, not by the values of a fresh database.  So w_id
+can go up to 65,535, and the numbers of items and orders can exceed the 200,000 and 10,000,000 of
+clause 1.3.  Totals that grow with every payment stay numeric, which takes less than eight bytes for
+them.
 """
 
 import re
 from dataclasses import dataclass
 
-# Strings this short gain nothing from an encoding, and stay where attribute offsets are constant.
+# Strings of up to this length gain nothing from an encoding.  With a fixed length, they stay among
+# the attributes with constant offsets.
 FIXED_AT_MOST = 8
 
 SCALARS = {
@@ -35,7 +36,8 @@ SCALARS = {
         ("d_next_o_id", "no_o_id", "o_id", "ol_o_id", "i_id", "i_im_id", "ol_i_id", "s_i_id"),
         "uint3",
     ),
-    # 1 to 3,000 in every database; clause 1.3 wants room for 96,000, see the variant "wide-customers".
+    # 1 to 3,000 in every database; clause 1.3 requires room for 96,000, see the variant
+    # "wide-customers".
     **dict.fromkeys(("c_id", "h_c_id", "o_c_id"), "uint2"),
     **dict.fromkeys(("c_payment_cnt", "c_delivery_cnt", "s_order_cnt", "s_remote_cnt"), "uint2"),
     **dict.fromkeys(
@@ -48,10 +50,10 @@ SCALARS = {
 }
 SCALAR_EXTENSIONS = ("compact_types", "compact_decimal4_4")
 
-# The types that may be replaced; a variant that names another one has its way.
+# Types that may be replaced.  If a variant gives a column another type, the column keeps it.
 WIDE = r"integer|timestamp|numeric\(4,4\)"
 
-# Alignment of what has a fixed length; everything else follows after it.
+# Alignment of the types of fixed length.  Columns of all other types come after their columns.
 ALIGNMENT = {
     "bigint": 8,
     "timestamp": 8,
@@ -99,13 +101,16 @@ class Column:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Sorted by this, no byte is lost to alignment: the widest first, then strings, the longest last."""
+        """Return a sort key with which no byte is lost to alignment.
+
+        The widest columns come first, then the strings, the longest last.
+        """
         if self.type in ALIGNMENT:
             return (-ALIGNMENT[self.type], 0)
         if self.type.startswith("compact_char"):
             return (0, int(self.type.removeprefix("compact_char")))
         width = re.search(r"\((\d+)", self.type)
-        # A value of more than 126 bytes has a header of four, which is aligned.
+        # A value of more than 126 bytes has a header of four bytes, which is aligned.
         return (
             1 if "char" not in self.type and "text" not in self.type else 2,
             int(width[1]) if width else 0,
@@ -132,5 +137,5 @@ def compact_scalars(tables: str) -> str:
 
 
 def compact_types(tables: str) -> str:
-    """All that compact_types has."""
+    """Apply everything that compact_types offers."""
     return best_order(narrow_scalars(best_strings(tables)))

@@ -1,4 +1,4 @@
-"""What happens over a run: snapshots at regular times, and what lies between two of them."""
+"""The course of a run: snapshots at regular times, and the differences between them."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,10 +8,10 @@ import psycopg
 
 from bench.lib.pgbench import Log
 
-# Of a run, of whatever length
+# Number of intervals of a run, whatever its length
 INTERVALS = 30
 
-# Of all tables together
+# Counters of all tables together
 UPDATES = (
     "SELECT sum(n_tup_upd), sum(n_tup_hot_upd), sum(n_tup_newpage_upd) FROM pg_stat_user_tables"
 )
@@ -20,7 +20,7 @@ MAINTENANCE = (
 )
 CHECKPOINTS = "SELECT num_timed + num_requested FROM pg_stat_checkpointer"
 
-# What of the counters goes into a series; the others are those of the whole window only.
+# Counters that a series has.  The other counters are recorded for the whole window only.
 COUNTED = (
     "block_reads",
     "block_writes",
@@ -35,7 +35,7 @@ Maintenance = dict[str, Any]
 
 
 def maintenance(connection: psycopg.Connection) -> Maintenance:
-    """How often autovacuum has vacuumed and analyzed each table, and how often there was a checkpoint."""
+    """Return how often autovacuum vacuumed and analyzed each table, and the checkpoints."""
     tables = connection.execute(MAINTENANCE).fetchall()
     (checkpoints,) = connection.execute(CHECKPOINTS).fetchone()
     return {
@@ -46,7 +46,7 @@ def maintenance(connection: psycopg.Connection) -> Maintenance:
 
 
 def maintenance_between(begin: Maintenance, end: Maintenance) -> Maintenance:
-    """Tables that had none are left out."""
+    """Return what happened between two calls of maintenance(), without tables that had none."""
     found: Maintenance = {"checkpoints": end["checkpoints"] - begin["checkpoints"]}
     for kind in ("autovacuum", "autoanalyze"):
         counts = {table: count - begin[kind].get(table, 0) for table, count in end[kind].items()}
@@ -55,7 +55,7 @@ def maintenance_between(begin: Maintenance, end: Maintenance) -> Maintenance:
 
 
 def updates(connection: psycopg.Connection) -> dict[str, int]:
-    """Rows that were updated, those that were by HOT, and those whose new version is on another page."""
+    """Return the numbers of updates, of HOT updates, and of updates to another page."""
     return dict(
         zip(
             ("updates", "hot_updates", "newpage_updates"),
@@ -65,7 +65,7 @@ def updates(connection: psycopg.Connection) -> dict[str, int]:
 
 
 class Recorder:
-    """Takes a snapshot at the beginning, after each interval, and at the end."""
+    """A recorder that takes a snapshot at the beginning, after each interval, and at the end."""
 
     def __init__(self, take: Callable[[], Mapping[str, Any]], seconds: float) -> None:
         self.take = take
@@ -76,12 +76,16 @@ class Recorder:
         self.snapshots.append((time.time(), self.take()))
 
     def when_due(self) -> None:
-        # By the first one, not by the one before: a snapshot that is late delays no other.
+        # Count from the first snapshot, not from the previous one, so that a late snapshot delays
+        # no other.
         if time.time() >= self.snapshots[0][0] + self.interval * len(self.snapshots):
             self.now()
 
     def series(self, log: Log) -> list[dict[str, Any]]:
-        """Between each two snapshots: seconds since the first, New-Orders, and what was counted."""
+        """Return, for each interval, its begin and end, its New-Orders, and its counters.
+
+        The times are seconds since the first snapshot.
+        """
         first = self.snapshots[0][0]
         return [
             {
@@ -104,7 +108,7 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
         **{name: round(value, 2) for name, value in counters.items()},
         **{name: after["updates"][name] - before["updates"][name] for name in after["updates"]},
         **maintenance_between(before["maintenance"], after["maintenance"]),
-        # heap and indexes together, of tables that were read
+        # heap and indexes together, only for tables that were read
         "table_reads": {
             table: blocks
             for table, kinds in after["table_reads"].items()
@@ -115,7 +119,10 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 
 
 def by_time(series: Sequence[Mapping[str, Any]], seconds: float) -> list[dict[str, Any]]:
-    """The same in longer intervals, of so many seconds; what is left over at the end is left out."""
+    """Return the series in longer intervals of this number of seconds.
+
+    Leave out what is left over at the end.
+    """
     found: list[dict[str, Any]] = []
     for part in series:
         number = min(int((part["begin"] + part["end"]) / 2 // seconds), len(found))
@@ -137,7 +144,7 @@ def by_time(series: Sequence[Mapping[str, Any]], seconds: float) -> list[dict[st
             whole[name] += part.get(name, 0)
         for table, reads in part["table_reads"].items():
             whole["table_reads"][table] = whole["table_reads"].get(table, 0) + reads
-    # a snapshot that was late has made others shorter and longer
+    # late snapshots make intervals shorter or longer, so a last interval of 90 % is enough
     return found if not found or found[-1]["seconds"] > 0.9 * seconds else found[:-1]
 
 
@@ -146,7 +153,10 @@ def _minutes(number: int, minutes: float) -> str:
 
 
 def pace_rows(stages: Sequence[Sequence[Mapping[str, Any]]], minutes: float) -> list[list[object]]:
-    """A row for each interval of by_time(), a cell for each stage, and the ratio of the last to the first."""
+    """Return a row for each interval of by_time(), with a cell for each stage.
+
+    The last cell is the ratio of the last stage to the first.
+    """
     rows: list[list[object]] = []
     for number, parts in enumerate(zip(*stages)):
         pace = [part["new_orders"] / part["seconds"] * 60 for part in parts]
@@ -161,7 +171,7 @@ def pace_rows(stages: Sequence[Sequence[Mapping[str, Any]]], minutes: float) -> 
 
 
 def tables_read(parts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Those of a series, the one that is read most first."""
+    """Return the tables of a series, the one that is read most first."""
     reads: dict[str, int] = {}
     for part in parts:
         for table, blocks in part["table_reads"].items():
@@ -172,7 +182,7 @@ def tables_read(parts: Sequence[Mapping[str, Any]]) -> list[str]:
 def table_rows(
     parts: Sequence[Mapping[str, Any]], tables: Sequence[str], minutes: float
 ) -> list[list[object]]:
-    """A row for each interval of by_time(), a cell for each table."""
+    """Return a row for each interval of by_time(), with a cell for each table."""
     return [
         [
             _minutes(number, minutes),

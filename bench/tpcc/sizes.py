@@ -10,7 +10,7 @@ from bench.vertical.partition import stored
 
 PAGE = 8192
 
-# Of the given tables: index, table, definition.
+# The indexes of the given tables: index, table, definition
 INDEXES = (
     "SELECT indexrelid::regclass::text, indrelid::regclass::text, pg_get_indexdef(indexrelid)"
     " FROM pg_index WHERE indrelid = ANY(%s::text[]::regclass[]) ORDER BY 2, 1"
@@ -22,17 +22,24 @@ class TableSize:
     rows: int
     heap: int
     indexes: int
-    # The mean tuple with its header, before it is aligned on its page.
+    # Mean bytes of a tuple with its header, before it is aligned on its page
     tuple: float
 
     @property
     def bytes_per_row(self) -> float:
-        """Whole pages, so page headers, line pointers, alignment and what is left free are in it."""
+        """Return the bytes of whole pages for each row.
+
+        They include page headers, line pointers, alignment and free space.
+        """
         return self.heap / self.rows
 
 
 def table_sizes(connection: psycopg.Connection, tuples: bool = True) -> dict[str, TableSize]:
-    """Of a table that is split, both parts together: each of them has as many rows."""
+    """Return the sizes of the tables.
+
+    The size of a split table is that of both parts together.  Each part has as many rows as the
+    table.
+    """
     sizes = {}
     # A row as one value has the header and the layout of its tuple on the page.
     average = "avg(pg_column_size(t.*))" if tuples else "0"
@@ -53,7 +60,10 @@ def table_sizes(connection: psycopg.Connection, tuples: bool = True) -> dict[str
 
 
 def heap_bytes(connection: psycopg.Connection) -> dict[str, int]:
-    """Quick enough to run between the phases of a measurement."""
+    """Return the bytes of the heaps.
+
+    This is quick enough to run between the phases of a measurement.
+    """
     size = "SELECT sum(pg_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
     return {
         name: connection.execute(size, [parts]).fetchone()[0]
@@ -97,11 +107,15 @@ def percent(ratio: float) -> str:
 
 
 def row_size_rows(baseline: DatabaseSize, other: DatabaseSize) -> list[list[object]]:
-    """Table, rows, bytes a row on both sides with the change, tuple bytes on both sides."""
+    """Return a row for each table, to compare two databases.
+
+    It has the table, the number of rows, bytes a row in both with the change, and tuple bytes in
+    both.
+    """
     rows = []
     for name, before in baseline.tables.items():
         after = other.tables[name]
-        # A single page says nothing of the size of its rows.
+        # The size of a single page says nothing about the size of its rows.
         if before.heap <= PAGE:
             sizes = ["one page", "one page", ""]
         else:
@@ -115,7 +129,7 @@ def row_size_rows(baseline: DatabaseSize, other: DatabaseSize) -> list[list[obje
 
 
 def stage_rows(baseline: DatabaseSize, others: list[DatabaseSize]) -> list[list[object]]:
-    """What the tables take as a whole, and by how much that changes."""
+    """Return rows with the total sizes, and with the change of each."""
     rows: list[list[object]] = []
     for title, pick in (
         ("heap of the nine tables", lambda size: size.heap),

@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Stage:
-    """All steps up to one, and the variants chosen."""
+    """All steps up to one of them, with the chosen variants."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Stage:
     tables: tuple[Rewrite, ...]
     keys: tuple[Rewrite, ...]
     after_load: tuple[str, ...]
-    # How an order line says that it is not delivered.
+    # Value of ol_delivery_d in an order line that is not delivered
     undelivered: str = "NULL"
 
 
@@ -77,12 +77,12 @@ def _split_of(table: str, name: str, title: str) -> Step:
     return replace(VERTICAL_PARTITION, name=name, title=title, after_load=after_load)
 
 
-# The cost of the patches where none of them is used
+# This stage shows the cost of the patches if none of them is used.
 ALL_OFF = Step("off", "patched server, all off", binary="dense")
 INDEX_ALIGNMENT = Step(
     "index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}
 )
-# New-Order reads the cold columns of stock.  Where reads are scarce, stock does better in one piece.
+# New-Order reads the cold columns of stock.  So where reads are scarce, stock is better not split.
 CUSTOMER_SPLIT = _split_of(
     "customer", "vertical-partition-customer", "vertical partition, customer only"
 )
@@ -106,13 +106,13 @@ WHOLE = (
     CUSTOMER_SPLIT_BACKGROUND,
 )
 
-# The end of the stack as it was published: both tables are split.
+# The end of the stack in the form that was published: both tables are split.
 BOTH_SPLIT = (VERTICAL_PARTITION, BACKGROUND_VACUUM)
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
 
-# Each on the stock types and the patched server: the parts of the stage "compact-types", and the
-# split alone
+# Each of these stages starts from the stock types on the patched server.  They are the parts of the
+# stage "compact-types", and the split alone.
 PARTS = (
     Step(
         "compact-strings",
@@ -139,11 +139,14 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Branch:
-    """Stages beside the whole stack: its steps up to one of them, and then these."""
+    """Stages beside the whole stack.
+
+    They have the steps of the stack up to the step "after", and then these steps.
+    """
 
     after: Step
     steps: tuple[Step, ...]
-    # Run them only if they are named.
+    # Run these stages only if they are named on the command line.
     named: bool = False
 
 

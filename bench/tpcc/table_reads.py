@@ -1,4 +1,4 @@
-"""Which tables the blocks that are read belong to.  Those that the page cache holds count as well."""
+"""The blocks read, by table.  Blocks that the page cache holds count, too."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,10 @@ Reads = dict[str, dict[str, int]]
 
 
 def snapshot(connection: psycopg.Connection) -> Reads:
-    """Since the statistics began, by table; the parts of one that is split are two."""
+    """Return the blocks read since the statistics began, by table.
+
+    The two parts of a split table count as two tables.
+    """
     return {
         table: dict(zip(KINDS, counts)) for table, *counts in connection.execute(COUNTED).fetchall()
     }
@@ -30,10 +33,13 @@ def difference(begin: Reads, end: Reads) -> Reads:
 
 
 def rows(samples: Sequence[Sequence[Mapping]]) -> list[list[object]]:
-    """A line for each table, the one that is read most first: per New-Order, the medians of each stage's samples."""
+    """Return a row for each table, the one that is read most first.
+
+    A cell has the blocks read per New-Order: the medians of the samples of a stage.
+    """
     medians: list[dict[str, dict[str, float]]] = []
     for taken in samples:
-        # Those of before they were counted have none.
+        # Samples from before the blocks were counted by table have no such counts.
         stage = [sample for sample in taken if "table_reads" in sample]
         tables = sorted({table for sample in stage for table in sample["table_reads"]})
         medians.append(

@@ -30,7 +30,7 @@ UPDATED = ("warehouse", "district", "customer", "stock")
 class Transaction:
     name: str
     weight: int
-    # Seconds of clause 5.2.5.7; thinking is a mean.
+    # Seconds of keying and thinking by clause 5.2.5.7; the think time is a mean
     keying: int
     thinking: int
 
@@ -56,7 +56,10 @@ class Load:
 
 
 def write_scripts(directory: Path, think: bool) -> list[pgbench.Script]:
-    """pgbench files of the five transactions; with keying and think time around them when wanted."""
+    """Write the pgbench scripts of the five transactions, and return them.
+
+    If think is true, they wait for the keying and think times.
+    """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     directory.mkdir(parents=True, exist_ok=True)
     scripts = []
@@ -109,7 +112,8 @@ def run(
 ) -> dict[str, object]:
     """Warm up, measure, and return one sample.  tick is called with the seconds that passed."""
     scripts = write_scripts(directory / "scripts", load.think)
-    # pgbench runs a little longer than what is measured, so that the window never reaches past its end.
+    # pgbench runs a little longer than the measurement, so that the window never reaches past its
+    # end.
     duration = math.ceil(load.warmup + load.seconds) + 1
     options = [*pgbench.client_options(load.clients, load.seed + number), "-T", str(duration)]
     with server.connect(database) as connection:
@@ -129,7 +133,7 @@ def run(
 
         def waited(passed: float) -> None:
             tick(passed)
-            # That the server is gone is what pgbench says better.
+            # Ignore a lost connection here: pgbench reports it better.
             with suppress(psycopg.OperationalError):
                 recorder.when_due()
 
@@ -177,7 +181,10 @@ def _failed(output: str) -> int:
 
 
 def summarize(log: pgbench.Log, begin: float, end: float, load: Load) -> dict[str, object]:
-    """New-Orders that roll back as the clause demands count as completed ones."""
+    """Return the figures of a window.
+
+    New-Orders that roll back, as TPC-C demands, count as completed ones.
+    """
     orders = log.count(0)
     if orders == 0:
         raise BenchError(f"no New-Order finished in {end - begin:.0f} s")

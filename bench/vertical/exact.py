@@ -1,8 +1,9 @@
-"""What does not depend on the machine: bytes of new row versions, pages, WAL, buffers and sizes.
+"""Figures that do not depend on the machine.
 
-A run is one transaction that calls Payment or New-Order many times, on a fresh
-copy of the database.  Nothing of what it wrote can have been pruned away when
-it ends, so that each new row version is found on its page, by its xmin.
+They are bytes of new row versions, pages, WAL, buffers and sizes.  A run is one transaction that
+calls Payment or New-Order many times, on a fresh copy of the database.  When the run ends, none of
+its row versions can have been pruned yet.  So each new row version is found on its page, by its
+xmin.
 """
 
 import json
@@ -24,7 +25,8 @@ from bench.vertical.statements import NAMES, STATEMENTS, Statement, grid, sample
 from bench.vertical.variants import ALL, ON, PLAIN, WHOLE, Variant
 
 EXTENSIONS = ("pageinspect", "pg_buffercache", "pg_walinspect")
-# Statements whose buffers are counted, of each kind, and those before them, which fill the session's caches.
+# Number of statements of each kind whose buffers are counted, and of statements before them, which
+# fill the session's caches
 SAMPLES, FIRST = 21, 3
 LINES = 10
 
@@ -57,13 +59,16 @@ def new_orders(calls: int, scale: Scale, seed: int) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """What updates each of these rows just once in a call, or LINES of them."""
+    """A statement with many calls that update rows of a table.
+
+    A call updates one row of the table, or LINES rows.
+    """
 
     table: str
     title: str
     updates: int
     statement: str
-    # Primary key, to compare what is there afterwards.
+    # Primary key, to compare the rows afterwards
     key: str
 
 
@@ -77,7 +82,8 @@ def works(calls: int, scale: Scale, seed: int) -> tuple[Work, ...]:
     )
 
 
-# Of one table: row versions that a transaction made, and what they take on their pages with their line pointers.
+# For one table: the number of row versions that a transaction made, and their bytes on the pages
+# with their line pointers
 VERSIONS = """
 SELECT count(*), coalesce(sum((lp_len + 7) / 8 * 8 + 4), 0)::bigint
 FROM generate_series(0, pg_relation_size({table}) / 8192 - 1) AS page,
@@ -90,7 +96,7 @@ WHERE isdirty AND relforknumber = 0
     AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND relfilenode = ANY (SELECT pg_relation_filenode(name::regclass) FROM unnest(%s::text[]) AS name)
 """
-# A record that has several blocks is counted once.
+# Count a WAL record that has several blocks only once.
 WAL = """
 SELECT coalesce(sum(record_length), 0)::bigint
 FROM (SELECT DISTINCT start_lsn, record_length
@@ -111,10 +117,10 @@ def _one(connection: psycopg.Connection, query: str, *parameters: object) -> Any
 
 
 def measure(connection: psycopg.Connection, work: Work, variant: Variant) -> dict[str, Any]:
-    """Of a fresh copy; what the updates left behind is in the sample as a digest."""
+    """Measure a fresh copy, and return a sample.  It has a digest of the rows after the updates."""
     parts = stored(connection, [work.table])[work.table]
     indexes = _one(connection, INDEXES, parts)
-    # WAL can only be read when it is flushed.
+    # WAL can be read only after it is flushed.
     connection.execute("SET synchronous_commit = on")
     connection.execute("CHECKPOINT")
     begin = _one(connection, "SELECT pg_current_wal_insert_lsn()")
@@ -159,7 +165,7 @@ def require_same(
 def buffers(
     connection: psycopg.Connection, statement: Statement, variant: Variant, scale: Scale
 ) -> list[int]:
-    """That one statement touched, of different keys; what updates change is rolled back."""
+    """Return the buffers that each execution used, with different keys.  Roll updates back."""
     counts = []
     for number in range(FIRST + SAMPLES):
         text = statement.with_values(variant, sample_values(statement.table, scale, number))
@@ -177,7 +183,10 @@ def require_plan(
     variant: Variant,
     values: Mapping[str, int],
 ) -> None:
-    """With the rewrite, what needs hot columns only has to leave the cold part alone."""
+    """Raise an error unless the statement uses only the hot part.
+
+    With the rewrite, a statement that needs only hot columns must not use the cold part.
+    """
     text = statement.with_values(variant, values)
     plan = json.dumps(connection.execute(f"EXPLAIN {text}").fetchall())
     if not statement.is_hot(plan):
@@ -197,7 +206,7 @@ class Exact:
         return len(WHOLE) * len(self.works)
 
     def measure(self) -> Iterator[None]:
-        """Yields after each step."""
+        """Measure all variants, and yield after each step."""
         for variant in WHOLE:
             for work in self.works:
                 variant.create(self.server)
@@ -237,7 +246,7 @@ class Exact:
             )
 
     def weigh(self) -> None:
-        """The tables as they are loaded."""
+        """Record the sizes of the tables as they are loaded."""
         for variant in (PLAIN, *ON.values()):
             with self.server.connect(variant.source) as connection:
                 for name, parts in stored(connection, [work.table for work in self.works]).items():

@@ -1,4 +1,4 @@
-"""How the two wide tables of TPC-C are split, and what stands behind a table's name then."""
+"""How the two wide tables of TPC-C are split, and which tables then store their rows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,19 +7,22 @@ import psycopg
 EXTENSION = "vertical_partition"
 METHODS = ("shared_key", "surrogate_key", "row_pointer")
 
-# Payment needs the addresses of customers as well.  Nothing of what is cold in stock is ever updated.
+# The cold columns.  The addresses of customers are not among them, because Payment needs these as
+# well.  The cold columns of stock are never updated.
 COLD = {
     "customer": ("c_data",),
     "stock": (*(f"s_dist_{number:02}" for number in range(1, 11)), "s_data"),
 }
 USUAL = {"customer": "shared_key", "stock": "row_pointer"}
 
-# Loads the library before the first statement, which is then planned by it already.
+# This setting loads the library before the first statement, so that the library already plans this
+# statement.
 PRELOADED = {"session_preload_libraries": EXTENSION}
 REWRITE = f"{EXTENSION}.enable_rewrite"
 TRACK = f"{EXTENSION}.track_updates"
 
-# A table is what stands behind its own name; a view, what its definition reads.
+# Find the tables that store the rows of each name: of a table, itself; of a view, the tables that
+# its definition reads.
 STORED = """
 SELECT name, CASE WHEN relkind = 'v' THEN read::text ELSE c.oid::regclass::text END
 FROM unnest(%s::text[]) WITH ORDINALITY AS named (name, place)
@@ -44,7 +47,10 @@ def cold(table: str) -> str:
 
 
 def split(methods: Mapping[str, str]) -> tuple[str, ...]:
-    """Statements that split these tables, once they are loaded, by a method each; the library is preloaded later, to measure."""
+    """Return the statements that split loaded tables, each by its method.
+
+    The library is not preloaded for them, but only later, for the measurement.
+    """
     statements = []
     for table, method in methods.items():
         columns = ", ".join(COLD[table])
@@ -56,7 +62,10 @@ def split(methods: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def stored(connection: psycopg.Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """The tables that hold the rows of each: itself, or the parts of one that is split, the hot one first."""
+    """Return, for each name, the tables that store its rows.
+
+    This is the table itself, or the parts of a split table, the hot part first.
+    """
     found: dict[str, list[str]] = {}
     for name, table in connection.execute(STORED, [list(names)]).fetchall():
         found.setdefault(name, []).append(table)

@@ -1,4 +1,7 @@
-"""CPU time of point reads and updates by pgbench with prepared statements; plain, split and hot parts take turns."""
+"""CPU time of point reads and updates by pgbench with prepared statements.
+
+Plain tables, split tables and hot parts take turns.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +27,7 @@ TITLES = {
 }
 
 
-# Planned each time, where the view has to be expanded
+# Statements that are planned at each execution, when the view has to be expanded
 SIMPLE = tuple(
     replace(statement, name="read.hot.simple")
     for statement in STATEMENTS
@@ -39,7 +42,7 @@ def variants_of(statement: Statement) -> Sequence[Variant]:
 
 
 def bars() -> list[Bar]:
-    """Of all tables and methods together, and of each."""
+    """Return the bars of all tables and methods together, and of each table and method."""
     shown = []
     for name, most in MOST.items():
         shown.append(Bar(name, TITLES[name], most))
@@ -74,7 +77,7 @@ class Speed:
         )
 
     def measure(self, connection: psycopg.Connection, advance) -> None:
-        """The connection is one of any database that stays open."""
+        """Measure all statements.  The connection may be to any database that stays open."""
         clock = Clock(connection)
         for statement in (*STATEMENTS, *SIMPLE):
             kinds = [variant.name for variant in variants_of(statement)]
@@ -97,7 +100,10 @@ class Speed:
             self.measured[statement] = comparison
 
     def settle(self, statement: Statement, variant: Variant) -> None:
-        """All of a round find as few dead rows, and neither a checkpoint nor a vacuum beside them."""
+        """Vacuum the parts of the table before a run with updates.
+
+        So all runs of a round find as few dead rows, and no vacuum runs beside them.
+        """
         if statement.updates:
             with self.server.connect(variant.database) as connection:
                 for part in stored(connection, [statement.table])[statement.table]:
@@ -112,7 +118,7 @@ class Speed:
         variants: Sequence[Variant],
         baselines: Sequence[Variant],
     ) -> Ratio:
-        """Round by round, what all of these take together."""
+        """Return the ratio of the sums of the times, which are added up round by round."""
 
         def sums(chosen: Sequence[Variant]) -> list[float]:
             return [

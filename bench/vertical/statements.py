@@ -1,4 +1,7 @@
-"""Point reads and point updates by key, of hot columns, of cold ones, and of both: TPC-C's own where it has one."""
+"""Point reads and point updates by key, of hot columns, of cold columns, and of both.
+
+If TPC-C has such a statement, it is used.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +12,8 @@ from bench.tpcc.load import Scale
 from bench.vertical.partition import cold
 from bench.vertical.variants import Variant
 
-# Variables of pgbench, and what they are chosen from; one of "scale" is a variable too.
+# Variables of pgbench, and the limits of their random values; a limit that depends on the scale is
+# a variable, too
 VARIABLES = {
     "customer": {"d": ("1", "10"), "c": ("1", ":customers"), "amount": ("100", "500000")},
     "stock": {"d": ("1", "10"), "i": ("1", ":items"), "quantity": ("1", "10")},
@@ -29,9 +33,9 @@ SOLD = (
 @dataclass(frozen=True)
 class Statement:
     table: str
-    # What it does, and to which columns.
+    # The operation and its columns, for example read.hot
     name: str
-    # Of the table that is called TABLE here.
+    # The statement, in which TABLE stands for the table's name
     text: str
 
     @property
@@ -53,7 +57,7 @@ class Statement:
         return re.sub(r"(?<!:):(\w+)", lambda match: str(values[match[1]]), self.sql(variant))
 
     def write(self, directory: Path, variant: Variant) -> Path:
-        """As a script for pgbench."""
+        """Write the statement as a script for pgbench, and return its path."""
         lines = [
             f"\\set {name} random({low}, {high})"
             for name, (low, high) in VARIABLES[self.table].items()
@@ -64,18 +68,18 @@ class Statement:
         return path
 
     def is_hot(self, plan: str) -> bool:
-        """Whether a plan leaves the cold part alone, and has no trigger do the work."""
+        """Return true if a plan does not use the cold part, and no trigger does the work."""
         return cold(self.table) not in plan and f"on {self.table} " not in plan
 
 
 STATEMENTS = (
-    # New-Order's
+    # A statement of New-Order
     Statement(
         "customer", "read.hot", f"SELECT c_discount, c_last, c_credit FROM TABLE WHERE {CUSTOMER}"
     ),
     Statement("customer", "read.cold", f"SELECT c_data FROM TABLE WHERE {CUSTOMER}"),
     Statement("customer", "read.both", f"SELECT c_credit, c_data FROM TABLE WHERE {CUSTOMER}"),
-    # Payment's, of good and of bad credit
+    # Statements of Payment, for good and for bad credit
     Statement(
         "customer", "update.hot", f"UPDATE TABLE SET {PAID} WHERE {CUSTOMER} RETURNING c_balance"
     ),
@@ -85,20 +89,20 @@ STATEMENTS = (
         "update.both",
         f"UPDATE TABLE SET {PAID}, {NOTED} WHERE {CUSTOMER} RETURNING c_balance",
     ),
-    # Stock-Level's
+    # A statement of Stock-Level
     Statement("stock", "read.hot", f"SELECT s_quantity FROM TABLE WHERE {STOCK}"),
     Statement("stock", "read.cold", f"SELECT s_data FROM TABLE WHERE {STOCK}"),
     Statement("stock", "read.both", f"SELECT s_quantity, {DIST} FROM TABLE WHERE {STOCK}"),
     Statement("stock", "update.hot", f"UPDATE TABLE SET {SOLD} WHERE {STOCK}"),
     Statement("stock", "update.cold", f"UPDATE TABLE SET s_data = reverse(s_data) WHERE {STOCK}"),
-    # New-Order's, which sets hot columns and returns cold ones
+    # A statement of New-Order, which sets hot columns and returns cold ones
     Statement(
         "stock", "update.both", f"UPDATE TABLE SET {SOLD} WHERE {STOCK} RETURNING s_data, {DIST}"
     ),
 )
 
 
-# Those of each table, in the same order.
+# The names of the statements, which each table has in the same order
 NAMES = tuple(dict.fromkeys(statement.name for statement in STATEMENTS))
 TABLES = tuple(dict.fromkeys(statement.table for statement in STATEMENTS))
 BY_METRIC = {statement.metric: statement for statement in STATEMENTS}
@@ -107,7 +111,7 @@ BY_METRIC = {statement.metric: statement for statement in STATEMENTS}
 def grid(
     variants: Sequence[Variant], cell: Callable[[Statement, Variant], object]
 ) -> list[list[object]]:
-    """A row for each table and variant, with a cell for each of NAMES."""
+    """Return a row for each table and variant, with a cell for each of NAMES."""
     return [
         [
             f"{table}: {variant.title}",
@@ -123,7 +127,7 @@ def script_variables(scale: Scale) -> dict[str, int]:
 
 
 def sample_values(table: str, scale: Scale, number: int) -> dict[str, int]:
-    """The number-th of some keys that are far apart, with the other variables."""
+    """Return the variables of a statement, with the number-th of some keys that are far apart."""
     rows = {"customer": ("c", scale.customers), "stock": ("i", scale.items)}
     name, count = rows[table]
     return {

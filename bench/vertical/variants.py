@@ -1,6 +1,6 @@
-"""What is compared: the plain tables, those split by each method, and the hot parts by themselves.
+"""The variants to compare: plain tables, tables split by each method, and hot parts alone.
 
-Each variant is a database, which has the settings of its sessions.
+Each variant is a database, which has the settings of the variant's sessions.
 """
 
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ from bench.vertical.partition import METHODS, PRELOADED, REWRITE, TRACK, hot
 class Variant:
     name: str
     title: str
-    # None is not split.
+    # None: the tables are not split
     method: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
-    # The hot part takes the place of the whole.
+    # Statements use the hot part in place of the whole table.
     hot_only: bool = False
 
     @property
     def source(self) -> str:
-        """The database that it is a copy of."""
+        """Return the name of the database of which this one is a copy."""
         return f"bench_vertical_{self.method or 'plain'}"
 
     @property
@@ -35,7 +35,7 @@ class Variant:
         return hot(name) if self.hot_only else name
 
     def create(self, server: Server) -> None:
-        """Anew, as it was loaded."""
+        """Create the database anew, as it was loaded."""
         server.drop_database(self.database)
         database = sql.Identifier(self.database)
         with server.connect() as connection:
@@ -55,11 +55,11 @@ class Variant:
 
 
 PLAIN = Variant("plain", "plain table")
-# What advise() is told by costs time.
+# The counts that advise() uses cost time.
 TRACKED = Variant(
     "plain.tracked", "plain table, columns counted", settings={**PRELOADED, TRACK: "on"}
 )
-# As it is without any setting but the one that is switched off here.
+# These variants have no settings, except that the rewrite is switched off.
 OFF = {
     method: Variant(f"{method}.off", f"{method}, rewrite off", method, {REWRITE: "off"})
     for method in METHODS
@@ -75,6 +75,6 @@ HOT = {
 
 SPLIT = tuple(variant for method in METHODS for variant in (OFF[method], ON[method]))
 WHOLE = (PLAIN, *SPLIT)
-# Those that every statement is timed on
+# The variants on which every statement is timed
 TIMED = (*WHOLE, TRACKED)
 ALL = (*TIMED, *HOT.values())

@@ -1,4 +1,4 @@
-"""Bytes that a commit sends to the device of pg_wal, by unit and clients."""
+"""Bytes that a commit writes to the device of pg_wal, by write unit and number of clients."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -21,7 +21,7 @@ from bench.wal.instance import SEGMENT, Instance
 from bench.wal.variants import UNITS, Variant
 
 NAME = "bench-wal-device"
-# Those that get a run with full_page_writes as well.
+# Variants that also get a run with full_page_writes on
 WITH_IMAGES = ("stock", "off", "direct_4096", "direct_512")
 
 BARS = (
@@ -50,7 +50,10 @@ BARS = (
 
 
 class DeviceBytes:
-    """segments is how many of them are there to be written to, of which no run may need more."""
+    """The part of the study that measures bytes on the device.
+
+    segments is the number of WAL segments that are created before the runs.  No run may need more.
+    """
 
     def __init__(
         self,
@@ -66,10 +69,10 @@ class DeviceBytes:
         self.variants = (*variants, *UNITS)
         self.counted = load.Counted(processes=True)
         arguments = []
-        # What a run that was killed has left still writes to its device.
+        # The server of a killed run still writes to its device.
         quietly(Cluster(NAME, bindir("dense")).remove)
         try:
-            # With room for twice the segments, and a journal.
+            # Make room for twice the segments, and for a journal.
             own = loopdevice.create(DEVICE, (2 * segments * SEGMENT >> 20) + 128)
             stack.callback(own.remove)
             self.counted = load.Counted(device=own.number)
@@ -79,7 +82,8 @@ class DeviceBytes:
             )
             arguments = [f"--waldir={own.directory / 'pg_wal'}"]
         except loopdevice.NoDevice as reason:
-            # Which count large folios of the page cache as a whole, whatever part of them is to be written.
+            # These counters count large folios of the page cache as a whole, whatever part of them
+            # is written.
             self.column, source = "process_write_bytes", "write_bytes of the server's processes"
             self.variants = (*variants, *(unit for unit in UNITS if unit.direct))
             note(
@@ -134,7 +138,7 @@ class DeviceBytes:
     def median(
         self, variant: Variant, clients: int, images: bool, pick: Callable[[dict[str, Any]], float]
     ) -> float:
-        """Of the runs; NaN where there were none."""
+        """Return the median over the runs; NaN if there are none."""
         values = [
             pick(sample)
             for sample in self.result.samples

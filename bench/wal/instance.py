@@ -1,4 +1,4 @@
-"""One data directory, which servers of all variants run in turn."""
+"""One data directory, on which the servers of all variants run in turn."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,8 @@ from bench.wal.variants import OFF, Variant, verify
 DATABASE = "postgres"
 SEGMENT = 16 << 20
 
-# Room for new versions of rows from the first update on: the first run is not to write more WAL than the next.
+# Keep room for new row versions on each page.  Otherwise the first run would write more WAL than
+# the next.
 FILLFACTOR = 80
 
 SETTINGS = {
@@ -29,7 +30,7 @@ SETTINGS = {
     "max_connections": "60",
     "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
-    # Recycled segments, as many as a run needs.
+    # Keep as many recycled segments as a run needs.
     "min_wal_size": "512MB",
     "bgwriter_lru_maxpages": "0",
     "autovacuum": "off",
@@ -37,7 +38,8 @@ SETTINGS = {
 }
 LOAD_SETTINGS = SETTINGS | {"fsync": "off", "maintenance_work_mem": "256MB"}
 
-# Through the index, because what a large table is scanned for does not stay in shared_buffers.
+# Read the table through its index: pages that a sequential scan of a large table reads do not stay
+# in shared_buffers.
 WARM = "SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT sum(abalance) FROM pgbench_accounts WHERE aid > 0"
 
 
@@ -57,7 +59,7 @@ class Instance:
         return Path(os.path.realpath(self.cluster.data / "pg_wal"))
 
     def load(self, scale: int, segments: int, settings: Mapping[str, str]) -> None:
-        """pgbench's tables, and segments that wait for being written to."""
+        """Create pgbench's tables, and WAL segments for the runs."""
         self.cluster.start(LOAD_SETTINGS | settings, initdb_arguments=self.initdb_arguments)
         pgbench.initialize(self.cluster, DATABASE, scale, FILLFACTOR)
         with self.cluster.connect(DATABASE) as connection:
@@ -76,7 +78,11 @@ class Instance:
         prefix: tuple[str, ...] = (),
         warm: bool = True,
     ) -> Cluster:
-        """By the server of a variant, with none of the WAL in the page cache, and with all tables in shared_buffers."""
+        """Start the server of a variant.
+
+        Evict the WAL from the page cache first.  If warm is true, read pgbench_accounts into
+        shared_buffers.
+        """
         cgroup.evict(self.wal)
         cluster = self.of(variant)
         cluster.start(SETTINGS | settings | variant.settings, prefix, self.initdb_arguments)
@@ -87,7 +93,10 @@ class Instance:
         return cluster
 
     def stop(self, cluster: Cluster, variant: Variant) -> None:
-        """A server may also have given up what it began."""
+        """Stop the server, after verifying the variant again.
+
+        A server may have given up direct I/O since its start.
+        """
         verify(cluster, variant)
         cluster.stop()
 

@@ -15,7 +15,7 @@ from bench.lib.server import Cluster
 from bench.wal.instance import DATABASE
 
 SCRIPT = ("-b", "simple-update")
-# By how much pgbench is to run longer than what is measured, whose end comes late on a busy machine.
+# Seconds that pgbench runs longer than the measurement, which ends late on a busy machine
 SLACK = 0.5
 ATTEMPTS = 5
 LSN = "SELECT pg_current_wal_insert_lsn() - '0/0'"
@@ -23,7 +23,11 @@ LSN = "SELECT pg_current_wal_insert_lsn() - '0/0'"
 
 @dataclass(frozen=True)
 class Counted:
-    """What is counted beside commits and WAL: MAJOR:MINOR of a device, processes of the server, a control group."""
+    """What is counted in addition to commits and WAL.
+
+    device is MAJOR:MINOR of a device.  If processes is true, the writes of the server's processes
+    are counted.  group is a control group.
+    """
 
     device: str | None = None
     processes: bool = False
@@ -34,10 +38,10 @@ NOTHING = Counted()
 
 
 class TooLate(Exception):
-    """pgbench has ended before the measured time has."""
+    """pgbench ended before the measured time ended."""
 
 
-# Calls that write WAL; those that fill new segments are not among them.
+# Number of calls that write WAL, without the calls that fill new segments
 WRITES_17 = "SELECT wal_write FROM pg_stat_wal"
 WRITES_18 = "SELECT sum(writes) FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'"
 
@@ -50,13 +54,13 @@ def snapshot(
     if counted.group:
         taken |= {"group_" + name: float(value) for name, value in counted.group.counters().items()}
     processes = counters.written_by_processes(postmaster) if counted.processes else None
-    # The last, as nearest to the moment that is noted.
+    # Read these counters last, because the caller notes the time right after them.
     taken |= counters.device_counters(counted.device)
     return taken, processes
 
 
 def wal_writes(connection: psycopg.Connection) -> int:
-    """By all processes, also at their end."""
+    """Return the number of WAL writes of all processes, also of those that have ended."""
     pgbench.wait_for_sessions(connection)
     (writes,) = connection.execute(
         WRITES_18 if connection.info.server_version >= 180000 else WRITES_17
@@ -72,7 +76,10 @@ def run(
     seed: int,
     counted: Counted = NOTHING,
 ) -> dict[str, object]:
-    """One sample.  A run that was disturbed so much that pgbench had ended too early is repeated."""
+    """Measure one run, and return its sample.
+
+    Repeat a run that was disturbed so much that pgbench ended too early.
+    """
     for _ in range(ATTEMPTS):
         try:
             return _run(cluster, clients, warmup, seconds, seed, counted)
@@ -121,7 +128,8 @@ def _run(
         "latency_ms": dict(
             zip(("p50", "p99"), map(float, numpy.percentile(log.latency * 1000, [50, 99])))
         ),
-        # Backends report their writes late, but when they end at the latest: this is of the whole run.
+        # Backends report their writes late, at their end at the latest.  So this figure is of the
+        # whole run.
         "wal_writes_per_commit": writes / len(whole.ended),
         **counters.difference(before, after),
     }

@@ -1,4 +1,4 @@
-"""What stays of the data in the page cache of a server whose memory is limited."""
+"""The part of the data that stays in the page cache of a server with a memory limit."""
 
 import math
 from contextlib import ExitStack
@@ -17,33 +17,37 @@ LEFT_OUT = "data residency under a memory limit is left out"
 VARIANTS = (OFF, DIRECT_AUTO)
 SETTINGS = {
     "shared_buffers": "64MB",
-    # Pages change in turns with checkpoints, so that there is much WAL.
+    # With frequent checkpoints, pages change again after each one, so that there is much WAL.
     "full_page_writes": "on",
     "checkpoint_timeout": "30s",
     "max_wal_size": "1GB",
-    # Huge pages are charged to no memory limit.
+    # No memory limit counts huge pages.
     "huge_pages": "off",
 }
 CLIENTS = 8
 SEGMENTS = 8
-# Of pgbench's tables and their keys, by scale.
+# Size of pgbench's tables with their primary keys, for each unit of the scale factor
 SCALE_MB = 19
-# As much of the table as the limit lets in, and then its key, of which a run needs all.
+# Read as much of the table as the limit allows, and then its primary key, because a run needs all
+# of the key.
 FILL = "SELECT sum(abalance) FROM pgbench_accounts; SET enable_seqscan = off; SELECT count(aid) FROM pgbench_accounts"
 
 
 class Memory:
-    """Both variants run on one data directory, each time from an empty page cache."""
+    """The test of both variants, on one data directory.
+
+    Each run begins with an empty page cache.
+    """
 
     def __init__(self, result: Result, stack: ExitStack, limit: int) -> None:
         self.result = result
         self.stack = stack
         self.limit = limit
-        # Twice the memory.
+        # The data is twice as large as the memory.
         self.scale = math.ceil(2 * limit / SCALE_MB)
 
     def possible(self) -> bool:
-        """Whether a group can be had; if not, it has been said why."""
+        """Return true if a control group can be created.  Otherwise the reason has been printed."""
         group = cgroup.create(self.limit, 0, CLUSTERS, LEFT_OUT)
         if group:
             group.remove()
@@ -69,12 +73,13 @@ class Memory:
                 return
             stack.callback(group.remove)
             cluster = instance.start(variant, SETTINGS, group.join_prefix(), warm=False)
-            # Before the group goes, whatever happens: one that has processes cannot be removed.
+            # Stop the server before the group is removed, also after an error: a group with
+            # processes cannot be removed.
             stack.callback(cluster.stop, True)
             with cluster.connect(DATABASE) as connection:
                 connection.execute(FILL)
             counted = load.Counted(group=group)
-            # Other rows in each run than in the one before.
+            # Update other rows in each run than in the previous run.
             seed = self.result.seed + len(self.result.samples)
             sample = load.run(cluster, CLIENTS, warmup, seconds, seed, counted)
             cgroup.require_own_cache(instance.cluster.data, group)
@@ -86,7 +91,7 @@ class Memory:
                 "memory_peak": group.memory_peak(),
             }
             self.result.environment["limits"] = group.describe()
-            # The next run is to find the tables as this one did.
+            # Let the next run find the tables as this run found them.
             group.lift()
             with cluster.connect(DATABASE) as connection:
                 connection.execute("TRUNCATE pgbench_history")

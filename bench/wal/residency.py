@@ -1,4 +1,4 @@
-"""How much of WAL is in the page cache when it has just been written."""
+"""The part of the WAL that is in the page cache right after it was written."""
 
 import time
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ from bench.wal.device_bytes import names
 from bench.wal.instance import DATABASE, Instance
 from bench.wal.variants import DIRECT_AUTO, MODE, OFF, RELIEF, Variant
 
-# How long archiver and walwriter may take with what is left to do.
+# Seconds that the archiver and the WAL writer may take to finish their work
 SETTLE_SECONDS = 15.0
-# Segments are to be made, not recycled.
+# Let the server make new segments, and not recycle old ones.
 SETTINGS = {"wal_recycle": "off", "min_wal_size": "32MB", "full_page_writes": "on"}
 FILL = (
     "CREATE TABLE IF NOT EXISTS filler (v text);"
     " INSERT INTO filler SELECT repeat(md5(g::text), 30) FROM generate_series(1, %s) AS g; TRUNCATE filler"
 )
-# Bytes of WAL that such a row takes.
+# Bytes of WAL for one row of FILL
 ROW = 1040
 WRITERS = 4
 
@@ -64,7 +64,10 @@ CASES = (
 
 
 class Residency:
-    """On the file system that bench writes to, like any server's."""
+    """The part of the study that measures the page cache.
+
+    pg_wal is on the file system that bench writes to, as for any server.
+    """
 
     def __init__(self, result: Result, stack: ExitStack) -> None:
         self.result = result
@@ -94,7 +97,7 @@ class Residency:
     def run(self, case: Case, megabytes: int) -> list[object]:
         settings = dict(SETTINGS) | dict(case.settings)
         if case.archived:
-            # Reading a segment is what matters here; a copy would only take page cache of its own.
+            # Only the reading of a segment matters here.  A copy would take additional page cache.
             settings |= {"archive_mode": "on", "archive_command": "cat %p > /dev/null"}
         cluster = self.instance.start(case.variant, settings, warm=False)
         wal = self.instance.wal
@@ -114,7 +117,8 @@ class Residency:
         if not fresh:
             raise BenchError("the run made no new segment of WAL, so there is nothing to measure")
         written = float(end - begin)
-        # With an archiver it is a matter of when; what counts is that none of it stays.
+        # With an archiver, the WAL leaves the page cache later.  What counts is that none of it
+        # stays.
         self.result.metrics[f"resident.{case.name}"] = (
             later if case.archived else resident
         ) / written
@@ -141,7 +145,7 @@ class Residency:
         ]
 
     def settled(self, connection: psycopg.Connection, archived: bool, wal: Path) -> int:
-        """Bytes resident when they have stopped to become fewer."""
+        """Return the bytes of WAL in the page cache when they do not change any more."""
         settle(connection, archived)
         until = time.monotonic() + SETTLE_SECONDS
         held = pagecache.resident_below(wal)
@@ -155,7 +159,7 @@ class Residency:
 
 
 def settle(connection: psycopg.Connection, archived: bool) -> None:
-    """Let the archiver do what is to be done: all segments but the one that is being written."""
+    """Wait until the archiver has archived all segments except the one that is being written."""
     until = time.monotonic() + SETTLE_SECONDS
     waiting = "SELECT count(*) FROM pg_ls_archive_statusdir() WHERE name LIKE '%.ready'"
     while archived and connection.execute(waiting).fetchone()[0] and time.monotonic() < until:

@@ -1,4 +1,7 @@
-"""Commits a second: direct against buffered, and switches off against the release as it is; they take turns."""
+"""Commits a second: direct I/O to buffered I/O, and switches off to the stock release.
+
+The runs of the variants take turns.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +14,8 @@ from bench.wal import load
 from bench.wal.instance import Instance
 from bench.wal.variants import DIRECT_AUTO, OFF, STOCK, Variant
 
-# What each sync method compares; a ratio is that of a variant to the one before it.
+# The variants that are compared with each sync method.  A ratio is that of a variant to the variant
+# before it.
 CHAINS: dict[str, tuple[Variant, ...]] = {
     "fdatasync": (STOCK, OFF, DIRECT_AUTO),
     "open_datasync": (OFF, DIRECT_AUTO),
@@ -93,7 +97,7 @@ class Speed:
         )
 
     def values(self, method: str, variant: Variant, clients: int) -> list[float]:
-        """In the order of the rounds."""
+        """Return the commits a second of all runs, in the order of the rounds."""
         found = sorted(
             (sample["round"], sample["tps"])
             for sample in self.result.samples
@@ -124,7 +128,10 @@ class Speed:
         return cells
 
     def pooled(self) -> None:
-        """Switches off against stock: the same code, so that all pairs are of one ratio."""
+        """Add the ratio of switches off to stock, from the pairs of all numbers of clients.
+
+        Both servers do the same work, so all pairs belong to one ratio.
+        """
         both: list[tuple[float, float]] = []
         for clients in self.clients:
             both += zip(

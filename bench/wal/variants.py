@@ -1,4 +1,4 @@
-"""Servers and settings that are compared: how WAL gets to its device."""
+"""The servers and settings to compare: the ways in which WAL is written to its device."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ MODE = "wal_direct_io"
 UNIT = "wal_write_unit"
 RELIEF = "wal_cache_relief"
 
-# What a server says once, at its start.
+# Messages in the log of a server
 DIRECT = re.compile(r"LOG: +WAL is written with direct I/O in units of (\d+) bytes")
 REFUSED = re.compile(r"LOG: +WAL is written through the page cache, because .*\n.*DETAIL: +(.*)")
 GIVEN_UP = re.compile(r"LOG: +direct I/O for WAL is given up\n.*DETAIL: +(.*)")
@@ -45,7 +45,7 @@ def _unit(direct: bool, unit: int) -> Variant:
 
 
 STOCK = Variant("stock", "stock", "stock")
-# All switches at their defaults.
+# All settings of the patch have their defaults.
 OFF = Variant("off", "patched, off")
 UNITS = (
     *(_unit(False, unit) for unit in (4096, 512)),
@@ -55,7 +55,7 @@ DIRECT_AUTO = Variant("direct", "direct, auto", settings={MODE: "try", UNIT: "au
 
 
 def reason_of_fallback(log: Path) -> str | None:
-    """Why a server that was to write past the page cache does not, by its log; None if it does."""
+    """Return why a server does not write with direct I/O, from its log; None if it does."""
     text = read_text(log)
     given_up = GIVEN_UP.search(text) or REFUSED.search(text)
     if given_up:
@@ -64,13 +64,16 @@ def reason_of_fallback(log: Path) -> str | None:
 
 
 def written_unit(log: Path) -> int:
-    """Of a server that writes past the page cache."""
+    """Return the write unit of a server with direct I/O, from its log; 0 if it does not use it."""
     found = DIRECT.search(read_text(log))
     return int(found.group(1)) if found else 0
 
 
 def verify(cluster: Cluster, variant: Variant) -> None:
-    """A run under a false name is worse than none."""
+    """Raise an error unless the server writes WAL as the variant says.
+
+    A run under a false name is worse than none.
+    """
     if not variant.direct:
         return
     reason = reason_of_fallback(Path(cluster.log))

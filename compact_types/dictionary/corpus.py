@@ -1,13 +1,14 @@
 """Make the training text of compact_text's dictionaries from unpacked Debian packages.
 
-Every domain is a kind of value that a column may have.  A domain is a list of
-values; generate writes each into a file, one value a line, and train weighs the
-domains against each other.  What packages do not hold as values (addresses,
-events, lines of a web log) is put together here from the words that they do hold.
+A domain is one kind of value that a column may have.  This module makes a list of
+values for each domain.  generate writes each list into a file, one value per line,
+and train weights the domains.  Packages do not contain some values as such
+(addresses, events, lines of a web log).  This module makes such values from words
+that packages contain.
 
-The frozen mix of columns that measures the dictionaries (bench/text_mix) uses
-none of these packages, and none of the code here; all that both know is which
-source packages are whose (source_is_held_out).
+The frozen mix of columns that tests the dictionaries (bench/text_mix) uses none of
+these packages, and none of the code of this module.  They share only
+source_is_held_out(), which says which of them may use a source package.
 """
 
 import gettext
@@ -42,7 +43,7 @@ def read(path):
 def pieces(text):
     """Cut running text into values: sentences or short runs of sentences."""
     text = " ".join(text.split())
-    # no blank separates CJK sentences
+    # CJK sentences have no blank between them
     sentences = re.findall(r"[^.!?。！？]*(?:[.!?](?!\s)[^.!?。！？]*)*[.!?。！？]*\s*", text)
     value = ""
     for n, sentence in enumerate(sentences):
@@ -90,7 +91,7 @@ def from_mo(path):
 
 
 def strings(text):
-    """The string literals of PHP, Perl, Ruby and YAML source."""
+    """Yield the string literals of PHP, Perl, Ruby and YAML source."""
     for quoted in re.findall(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"", text):
         yield re.sub(r"\\(['\"/])", r"\1", quoted[0] or quoted[1])
 
@@ -105,7 +106,7 @@ def yaml_items(text):
 
 
 class Packages:
-    """The unpacked packages: top/NAME."""
+    """The unpacked packages, each in the directory top/NAME."""
 
     def __init__(self, top, index):
         self.top = Path(top)
@@ -128,7 +129,7 @@ class Packages:
                 yield from from_mo(file)
 
     def faker(self, name, language):
-        """Words of php-faker: a list variable of a provider."""
+        """Return words of php-faker, from a list variable of one of its providers."""
         text = read(self.top / f"php-faker/usr/share/php/Faker/Provider/{language}.php")
         found = re.search(r"static \$" + name + r" = (?:\[|array\()(.*?)(?:\]|\));", text, re.S)
         return list(strings(found.group(1)))
@@ -148,7 +149,7 @@ class Packages:
             yield from yaml_items(read(file))
 
 
-# --- what is put together --------------------------------------------------
+# --- values that are made from words ---------------------------------------
 
 def person_names(p):
     first = p.faker("firstNameMale", "en_US/Person") + p.faker("firstNameFemale", "en_US/Person") + p.ffaker("name/first_names_female") + p.ffaker("name/first_names_male")
@@ -156,7 +157,7 @@ def person_names(p):
     r = p.random
     for name in first + last:
         yield name
-    # what people are called follows a power law; the lists do not say which names are common
+    # the frequency of names follows a power law, but the lists do not say which names are common
     real = sorted({re.sub(r" <.*", "", m) for m in p.index["maintainer"] if " " in m and "Team" not in m})
     yield from real
     given = [n.split()[0] for n in real]
@@ -222,7 +223,7 @@ def made_cities(p):
 
 
 def web_paths(p):
-    """Paths and whole addresses as a web log has them."""
+    """Yield paths and whole URLs, as a web log has them."""
     words = [w.lower() for n in ("commerce", "company", "hobby", "food", "device", "appliance", "sport", "verbs")
              for w in p.locale(f"en/{n}.yml") if w.isalpha()]
     hosts = sorted({urllib.parse.urlsplit(h).netloc for h in p.index["homepage"]})
@@ -293,7 +294,7 @@ def user_agents(p):
 
 
 def json_values(p):
-    """Parts of JSON files, and events as applications write them."""
+    """Yield parts of JSON files, and events as applications write them."""
     r = p.random
 
     def parts(value):
@@ -395,7 +396,7 @@ def products(p):
 
 
 def novel_speech(p):
-    """First and second person, which manuals do not have and notes and reviews do."""
+    """Yield text in the first and second person, as notes and reviews have it and manuals do not."""
     yield from p.novel("en_US")
     yield from p.texts("fortunes", "*", lambda t: paragraphs(t) if "\0" not in t else ())
     subjects = ["I", "We", "The customer", "Customer", "She", "He", "They", "My wife", "You", "It", "This", "The item", "The order", "Client", "The package"]
@@ -412,7 +413,7 @@ def novel_speech(p):
 
 
 def codes_and_words(p):
-    """Enumerations, versions, media types, identifiers."""
+    """Yield values of enumerations, versions and identifiers."""
     r = p.random
     words = [w.lower() for n in ("hacker", "verbs", "commerce", "device") for w in p.locale(f"en/{n}.yml") if w.isalpha()]
     status = ["active", "inactive", "pending", "completed", "cancelled", "canceled", "failed", "open", "closed", "new", "processing", "shipped",
@@ -437,7 +438,7 @@ def media_types(p):
 
 def file_paths(p):
     for package in sorted(f for f in p.top.iterdir() if f.is_dir()):
-        # a package of thousands of pages of help would be all there is
+        # take only some files, so that no package with thousands of help pages dominates
         files = sorted(f.relative_to(package) for f in package.rglob("*") if f.is_file())
         yield from ("/" + str(f) for f in files[:: len(files) // 150 + 1])
     r = p.random
@@ -458,7 +459,7 @@ def japanese_addresses(p):
     for place in places:
         if r.random() < 0.3:
             if r.random() < 0.5:
-                # most people live in cities: a place name of one
+                # most people live in cities, so make the address one in a city
                 city = re.match(r"(?:東京都|北海道|(?:京都|大阪)府|.{2,3}県).{1,6}?[市区](?:.{1,3}区)?", place)
                 place = city.group(0) + r.choice(towns) if city else place
             yield place + r.choice(["", f"{r.randrange(1, 9)}-{r.randrange(1, 30)}-{r.randrange(1, 30)}", f"{r.randrange(1, 9)}丁目{r.randrange(1, 40)}番{r.randrange(1, 30)}号",
@@ -479,7 +480,7 @@ def japanese_words(p):
 
 
 def common_characters():
-    """Every character of the common sets a few times, so that none is left out altogether."""
+    """Yield every character of the common sets a few times, so that no character is left out."""
     for encoding, first, last in (("euc_jp", 0xB0, 0xCF), ("gb2312", 0xB0, 0xD7), ("euc_kr", 0xB0, 0xC8), ("big5", 0xA4, 0xC6)):
         for row in range(first, last + 1):
             text = "".join(bytes([row, c]).decode(encoding, "ignore") for c in range(0xA1, 0xFF))
@@ -488,7 +489,7 @@ def common_characters():
 
 
 def ascii_in_cjk(p):
-    """ASCII and digits as they occur between CJK characters come with the manuals; dates and codes do not."""
+    """Yield dates and codes, which the CJK manuals do not contain, unlike other ASCII text."""
     r = p.random
     for _ in range(3000):
         yield r.choice([f"{r.randrange(2000, 2030)}年{r.randrange(1, 13)}月{r.randrange(1, 29)}日", f"{r.randrange(1, 13)}月{r.randrange(1, 29)}日",
@@ -521,7 +522,7 @@ def help_pages(p, language):
 
 
 def stories(p, language):
-    """What people say to each other in games."""
+    """Yield what people say to each other in games."""
     for package in ("wesnoth-1.16-data", "freeciv-data"):
         for text in p.catalogs(package, language):
             yield from pieces(text)
@@ -645,7 +646,7 @@ DICTIONARIES = {"latin": domains_latin, "cjk": domains_cjk, "cyrillic": domains_
 
 
 def read_index(path):
-    """The fields of the package index that columns are made of, without the held-out sources."""
+    """Return the fields of the package index that are trained on, without the held-out sources."""
     text = subprocess.run(["/usr/lib/apt/apt-helper", "cat-file", path], check=True, stdout=subprocess.PIPE).stdout.decode()
     index = {"package": [], "description": [], "homepage": [], "maintainer": []}
     seen = {key: set() for key in index}
@@ -662,7 +663,7 @@ def read_index(path):
 
 
 def clean(values, excluded):
-    """One line each, valid, each once, none that the test columns have."""
+    """Yield each value once, as one valid line, except values of the test columns."""
     seen = set()
     for value in values:
         value = " ".join(value.split("\n")).strip()

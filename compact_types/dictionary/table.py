@@ -39,7 +39,7 @@ def c_char(byte, quote):
 
 
 def c_symbol(symbol):
-    """A string, or characters where C's terminating zero would be one too many."""
+    """Return the symbol as a C string, or as characters if a terminating zero does not fit."""
     if len(symbol) < MAX_SYMBOL:
         return '"' + "".join(c_char(b, '"') for b in symbol) + '"'
     return (
@@ -113,7 +113,7 @@ def c_bytes(text):
 
 
 def read(path):
-    """The symbols of a generated header, in the order of their codes."""
+    """Return the symbols of a generated header, in the order of their codes."""
     body = path.read_text().split("_symbols[", 1)[1].split("{\n", 1)[1].split("\n};", 1)[0]
     symbols = []
     for string, chars in re.findall(

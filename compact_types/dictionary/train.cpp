@@ -5,21 +5,23 @@
  *
  * usage: train OUTPUT WEIGHT:FILE...
  *
- * A FILE has one value a line and is one domain.  What is minimized is the sum
- * over the domains of WEIGHT x compressed bytes / bytes, so that a small domain
- * counts as much as a big one.  OUTPUT gets one symbol a line, in hexadecimal:
- * the 208 one-byte codes, then the 11776 two-byte codes.
+ * A FILE contains one domain, which is one kind of value, with one value per
+ * line.  The training minimizes the sum over the domains of WEIGHT x compressed
+ * bytes / bytes, so that a small domain counts as much as a big one.  OUTPUT
+ * gets one symbol per line, in hexadecimal: first the 208 symbols with one-byte
+ * codes, then the 11776 symbols with two-byte codes.
  *
- * The method: take many more symbols than there are codes, parse all values
- * optimally, take away the symbols that would be missed least, and repeat until
- * the rest fits.  The set of one-byte codes shrinks alongside in the same way,
- * since a symbol shows how often it is wanted at cost 1 only while it has that
- * cost.  Then symbols that were taken away too early get their second chance,
- * in rounds that propose neighbours in the parse for a common code, and that
- * count only if the total shrinks.
+ * The method: start with many more symbols than there are codes.  Parse all
+ * values, that is, split them into symbols at the least cost.  Remove the
+ * symbols that save least, and repeat this until there are as many symbols as
+ * codes.  The number of one-byte codes shrinks at the same time in the same
+ * way, since only a symbol of cost 1 shows how often it would be used at that
+ * cost.  Then symbols that were removed too early get a second chance: further
+ * rounds propose two neighbours in the parse as one new symbol, and the result
+ * of a round counts only if the total gets smaller.
  *
- * All sums are of integers and all orders are total, so the result does not
- * depend on the number of threads.
+ * All sums are sums of integers, and all sort orders are total, so the result
+ * does not depend on the number of threads.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -45,14 +47,14 @@ typedef uint32_t u32;
 static const size_t max_symbol = 8;
 static const size_t one_byte_codes = 208;
 static const size_t codes = one_byte_codes + 46 * 256;
-static const size_t max_domain = 1200000;	/* bytes of one domain that are used */
-static const size_t min_domain = 250000;	/* bytes that deserve the full weight */
+static const size_t max_domain = 1200000;	/* use at most so many bytes of a domain */
+static const size_t min_domain = 250000;	/* a smaller domain gets less weight */
 static const size_t first_symbols = 90000;
 static const size_t first_one_byte = 640;
 static const int merge_rounds = 8;
 static const int n_threads = 2;
 
-/* A total weight of 1.0 over a domain of one byte; leaves room for sums. */
+/* The integer for a total weight of 1.0 over one byte; leaves room for sums. */
 static const double weight_unit = 1099511627776.0;
 
 struct Value
@@ -71,8 +73,8 @@ struct Symbol
 static std::vector<Value> values;
 
 /*
- * The symbols as a trie whose edges are in one hash table: there are too many
- * nodes for an array of 256 children in each.
+ * The symbols, as a trie.  All its edges are in one hash table, because there
+ * are too many nodes for an array of 256 children in each node.
  */
 class Trie
 {
@@ -109,7 +111,7 @@ public:
 		}
 	}
 
-	/* 0 if there is no such child */
+	/* Return the child, or 0 if there is no such child. */
 	u32			child(u32 node, unsigned char c) const
 	{
 		return const_cast<Trie *> (this)->find(node, c).child;
@@ -144,9 +146,10 @@ private:
 };
 
 /*
- * Parse a value from its end.  Least cost; among equals the longest symbol; a
- * symbol before an escape.  without: a symbol that may not be used, or -1.
- * parts, if not NULL, gets symbols, and -1 - byte for an escape.
+ * Parse a value from its end, at the least cost.  If costs are equal, choose
+ * the longest symbol, and a symbol rather than an escape.  without is the index
+ * of a symbol that must not be used, or -1.  If parts is not NULL, set it to
+ * the indexes of the symbols, with -1 - byte for an escape.  Return the cost.
  */
 static u32
 parse(const Trie &trie, const std::vector<Symbol> &symbols, const std::string &text,
@@ -200,8 +203,8 @@ parse(const Trie &trie, const std::vector<Symbol> &symbols, const std::string &t
 typedef std::unordered_map<std::string, u64> Counts;
 
 /*
- * Parse all values: set Symbol.used, and count the neighbours whose texts
- * together could be a symbol if pairs is not NULL.  Returns the weighted cost.
+ * Parse all values, and set Symbol.used.  If pairs is not NULL, count the
+ * neighbours whose joined texts could be one symbol.  Return the weighted cost.
  */
 static double
 parse_all(std::vector<Symbol> &symbols, Counts *pairs, std::vector<u64> *escapes = nullptr)
@@ -278,9 +281,10 @@ parse_all(std::vector<Symbol> &symbols, Counts *pairs, std::vector<u64> *escapes
 }
 
 /*
- * Give n symbols the cost 1: those used most.  A single byte at cost 2 is as
- * good as an escape, so used is then not known; parse_all() reports escapes
- * instead, and the caller adds single bytes as symbols beforehand.
+ * Give the n most used symbols the cost 1, and the others the cost 2.  A single
+ * byte of cost 2 costs as much as an escape, so its number of uses is not
+ * known.  Therefore parse_all() also counts escapes, and the caller adds these
+ * bytes as symbols before it calls this function.
  */
 static void
 choose_one_byte(std::vector<Symbol> &symbols, size_t n)
@@ -298,8 +302,8 @@ choose_one_byte(std::vector<Symbol> &symbols, size_t n)
 }
 
 /*
- * Keep n symbols: those that would be missed most.  What a symbol saves is its
- * uses times what its text costs more when parsed with the others.
+ * Keep the n symbols that save most.  A symbol saves its number of uses times
+ * the additional cost of its text if the text is parsed with the others.
  */
 static void
 prune(std::vector<Symbol> &symbols, size_t n)
@@ -334,7 +338,7 @@ prune(std::vector<Symbol> &symbols, size_t n)
 	symbols.swap(kept);
 }
 
-/* The substrings that would save most if each were the only symbol. */
+/* Return the substrings that would save most if each were the only symbol. */
 static std::vector<Symbol>
 frequent_substrings()
 {
@@ -371,7 +375,7 @@ frequent_substrings()
 
 			for (size_t j = 0; j < len; j++)
 				text += (char) (all[i].first >> 8 * (len - 1 - j));
-			/* single bytes always take part, the two-byte level has no use for them */
+			/* keep all single bytes, which are useful only with one-byte codes */
 			found.push_back({(double) w * (len == 1 ? 1e6 : len - 0.9), text});
 		}
 		std::vector<std::pair<u64, u64>>().swap(all);
@@ -386,13 +390,13 @@ frequent_substrings()
 	{
 		double		uses = f.first / (f.second.size() == 1 ? 1e6 : f.second.size() - 0.9);
 
-		/* for the first choice of one-byte codes short symbols count most */
+		/* in the first choice of one-byte codes, short symbols count most */
 		symbols.push_back(Symbol{f.second, 2, (u64) (uses / f.second.size())});
 	}
 	return symbols;
 }
 
-/* Single bytes that are no symbol may become one again. */
+/* Add the single bytes that are not symbols, but are used as escapes. */
 static void
 add_single_bytes(std::vector<Symbol> &symbols, const std::vector<u64> &escapes)
 {
@@ -410,7 +414,7 @@ add_single_bytes(std::vector<Symbol> &symbols, const std::vector<u64> &escapes)
 	}
 }
 
-/* Parse, choose one-byte codes, and again: each changes the other. */
+/* Parse and choose one-byte codes in turn, since each step changes the other. */
 static double
 settle(std::vector<Symbol> &symbols, size_t one_byte, int times)
 {
@@ -461,10 +465,10 @@ read_domain(const char *arg)
 	}
 	fclose(file);
 
-	/* evenly spread lines of a domain that is too big */
+	/* of a domain that is too big, take evenly spread lines */
 	std::vector<const std::string *> chosen;
 
-	/* of a small domain too much is chance: it would be learnt by heart */
+	/* give a small domain less weight, or symbols would fit its values too closely */
 	if (bytes < min_domain)
 		share *= (double) bytes / min_domain;
 
@@ -486,7 +490,7 @@ read_domain(const char *arg)
 	printf("%-60s weight %5.2f, %9zu bytes, %9zu used\n", end + 1, share, bytes, kept);
 }
 
-/* The result by domain, to see which one pays for another. */
+/* Print the ratio of each domain, to show which one gains at another's cost. */
 static void
 report(const std::vector<Symbol> &symbols, char **args, int n)
 {
@@ -584,7 +588,7 @@ main(int argc, char **argv)
 		}
 	}
 
-	/* often used symbols side by side, for the decoder's cache lines */
+	/* put frequent symbols side by side, for the decoder's cache lines */
 	std::sort(best.begin(), best.end(), [] (const Symbol &a, const Symbol &b)
 	{
 		if (a.cost != b.cost)

@@ -1,14 +1,15 @@
--- What the extensions in :extensions give to users: included by sql/EXTENSION_surface.sql.
--- An object without a comment shows here, and so does a function that PUBLIC may execute.
+-- This file lists the objects that the extensions in the psql variable "extensions" offer to users.
+-- Each sql/EXTENSION_surface.sql includes it.  The output also shows objects without a comment, and
+-- functions that PUBLIC may execute.
 CREATE TEMP VIEW members AS
 SELECT d.classid, d.objid, i.schema LIKE '%\_internal' AS is_internal
 FROM pg_extension e
     JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e',
     LATERAL (SELECT coalesce((pg_identify_object(d.classid, d.objid, 0)).schema, '')) i (schema)
 WHERE e.extname = ANY (string_to_array(:'extensions', ' '));
--- Left out: functions with an argument of type internal, which only the server can call;
--- those that types, casts, operators, operator classes and aggregates are made of; and
--- aggregates, which do what core's of that name do.
+-- This view leaves out functions with an argument of type internal, which only the server can call.
+-- It leaves out functions that implement types, casts, operators, operator classes and aggregates.
+-- It also leaves out aggregates, which do the same as core's aggregates of the same name.
 CREATE TEMP VIEW functions AS
 SELECT p.oid, p.oid::regprocedure::text COLLATE "C" AS name, p.proname, m.is_internal,
     has_function_privilege('public', p.oid, 'EXECUTE') AS public, obj_description(p.oid, 'pg_proc') AS comment
@@ -20,17 +21,18 @@ WHERE p.prokind <> 'a'
     AND NOT EXISTS (SELECT FROM pg_operator o WHERE o.oprcode = p.oid)
     AND NOT EXISTS (SELECT FROM pg_amproc a WHERE a.amproc = p.oid)
     AND NOT EXISTS (SELECT FROM pg_aggregate a WHERE p.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn));
--- the functions for users, and whether PUBLIC may execute them; without those in pg_catalog, which
--- do what core's of that name do
+-- List the functions for users, and whether PUBLIC may execute them.  Leave out functions in
+-- pg_catalog, which do the same as core's functions of the same name.
 SELECT name, public, comment FROM functions f
 WHERE NOT is_internal AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = f.oid AND p.pronamespace = 'pg_catalog'::regnamespace)
 ORDER BY name;
--- the other functions that PUBLIC may execute, since functions for users call them as the user
+-- List the internal functions that PUBLIC may execute, because functions for users call them as the
+-- user.
 SELECT proname FROM functions WHERE is_internal AND public ORDER BY proname COLLATE "C";
--- no user may write to the tables there
+-- No user may write to the internal tables.
 SELECT c.oid::regclass AS relation FROM members m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
 WHERE m.is_internal AND has_table_privilege('public', c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
--- nothing for users is without a comment
+-- No object for users is without a comment.
 SELECT name FROM functions WHERE NOT is_internal AND comment IS NULL
 UNION ALL
 SELECT pg_describe_object(m.classid, m.objid, 0) FROM members m

@@ -1,15 +1,15 @@
 #
-# bgvacuum.pl - bench/run bgvacuum measures what it says
+# bgvacuum.pl - check that bench/run bgvacuum measures what it claims to measure
 #
 # Run the study of background vacuum once, as a smoke run.  Check that
 #
-# - all variants make the same operations;
+# - all variants do the same operations;
 # - growth, reads, writes and WAL agree with the statistics of the server;
-# - bgwriter prunes in the variants that switch it on, and in no other;
+# - the background writer prunes in the variants that switch this on, and in no other variant;
 # - a missing row or a missing update ends the study with an error;
 # - the result has the metrics that the report and the documents name;
-# - a server without bgvacuum_patch and wrong arguments are refused in one line,
-#   and no instance is left.
+# - the study refuses a server without bgvacuum_patch and wrong arguments, with an error of one
+#   line, and leaves no instance.
 #
 # Times are not checked, because other processes disturb them.
 #
@@ -221,7 +221,7 @@ my $markdown = slurp_file("$work/benchmarks.md");
 like($markdown, qr/^## bgvacuum$/m, 'the tables have a section of the study');
 like($markdown, qr/^\| growth of the heap, pages \|/m, 'the section has rows');
 
-# Slices and thirds have equal numbers of calls, even if these took different times.
+# Slices and thirds of a run have equal numbers of calls, even if the calls took different times.
 is( python(
 		<<'PYTHON'), "[8.0, 8.0, 8.0, 8.0, 16.0, 16.0, 16.0, 16.0] 2.0", 'slices and thirds have equal calls');
 import numpy
@@ -236,7 +236,8 @@ PYTHON
 is(python(<<'PYTHON'), '[(20.0, 10.0), (20.0, 40.0)]', 'operations per second, on and off');
 import numpy
 from bench.bgvacuum import switched
-# Five calls a second, then ten until the eighth, and twenty and ten after that
+# Calls a second: 5 until second 2, 10 until second 8, 20 until second 10, 10 until second 14, then
+# 20
 ended = numpy.concatenate([numpy.arange(0, 2, 0.2), numpy.arange(2, 8, 0.1), numpy.arange(8, 10, 0.05), numpy.arange(10, 14, 0.1), numpy.arange(14, 16, 0.05)]) + 0.01
 windows = [("off", 0, 1), ("on", 2, 4), ("on", 5, 6), ("off", 1, 2), ("off", 8, 9), ("on", 10, 12), ("on", 12, 14), ("off", 14, 16)]
 print([(tps["on"], tps["off"]) for tps in switched.rates(ended, windows, 2)])

@@ -1,17 +1,17 @@
 #
-# fillfactor.pl - bench/run fillfactor measures what it says
+# fillfactor.pl - check that bench/run fillfactor measures what it claims to measure
 #
 # Run the study of fillfactor once, as a smoke run.  Check that
 #
 # - for every update, the rules of free space and pruning predict whether the update is
 #   HOT;
-# - on full pages, few updates are HOT if nothing is pruned, be it in one transaction
-#   or beside an old snapshot;
-# - the measured threshold is the computed one, and a clustered table loses its order only
-#   if its fillfactor is above the threshold;
-# - a missing update, or other counts, end the study with an error;
+# - on full pages, few updates are HOT if nothing can be pruned, because all updates are in one
+#   transaction, or because there is an old snapshot;
+# - the measured threshold is equal to the computed threshold, and a clustered table loses its order
+#   only if its fillfactor is above the threshold;
+# - a missing update, or wrong counts, end the study with an error;
 # - the result has the metrics that the report and the documents name;
-# - wrong arguments are refused in one line, and no instance is left.
+# - the study refuses wrong arguments with an error of one line, and leaves no instance.
 #
 # Times are not checked, because other processes disturb them.
 #

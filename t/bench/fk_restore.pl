@@ -1,14 +1,14 @@
 #
-# fk_restore.pl - bench/run fk-restore measures what it says
+# fk_restore.pl - check that bench/run fk-restore measures what it claims to measure
 #
 # Run the study of restores with a foreign key once, as a smoke run.  Check that
 #
-# - a foreign key that exists before the rows is looked up once for each row, at the
-#   end of the statement if it is immediate, by COMMIT if it is deferred;
+# - a foreign key that exists before the rows is looked up once for each row: at the end of the
+#   statement if it is immediate, at COMMIT if it is deferred;
 # - a foreign key that is added after the rows is never looked up for a single row;
 # - a missing row, another foreign key and a program that fails end the study with an error;
 # - the result has the metrics that the report and the documents name;
-# - wrong arguments are refused in one line, and no instance is left.
+# - the study refuses wrong arguments with an error of one line, and leaves no instance.
 #
 # Times are not checked, because other processes disturb them.
 #

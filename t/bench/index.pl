@@ -1,16 +1,15 @@
 #
-# index.pl - bench/run index-size measures what it says
+# index.pl - check that bench/run index-size measures what it claims to measure
 #
 # Run the study of item alignment as a smoke run, on instances of its own and on a
 # running server.  Check that
 #
-# - each index has the alignment that it is measured for, whatever the default of the
-#   server is;
-# - sizes are exact and the same in every run, smaller for keys with alignment gaps, and
-#   not larger for any key;
+# - each index has the alignment that the study names for it, whatever the default of the server is;
+# - sizes are exact and the same in every run; with alignment auto, they are smaller for keys with
+#   alignment gaps, and not larger for any key;
 # - an index with alignment max is as large as an index of the stock server;
 # - the result has the metrics that the report and the documents name;
-# - a server without index_align is refused in one line.
+# - the study refuses a server without index_align, with an error of one line.
 #
 # Times are not checked, because other processes disturb them.
 #
@@ -80,7 +79,7 @@ sub sizes
 
 mkdir $results;
 
-# On instances that the study starts, with all of its tests
+# Run the study on instances that it starts, with all of its tests.
 my ($result, $printed) = result_of('index-size');
 my $metrics = $result->{metrics};
 my @pairs = -x "$stock/bin/postgres" ? qw(auto_vs_max max_vs_stock auto_vs_stock) : qw(auto_vs_max);
@@ -125,7 +124,8 @@ is_deeply([ grep { $metrics->{$_} > 1 } @keys ], [], 'no index that is built at 
 is_deeply(
 	[ grep { $align{$_} == 8 && ($metrics->{$_} != 1 || $metrics->{"$_.inserted"} != 1) } @keys ],
 	[], 'an index whose key needs an alignment of 8 bytes keeps its size');
-# With few rows, sizes are coarse.  These limits are not the bars, which are for more rows.
+# This run has few rows, so its sizes are coarse.  The limits here are therefore not the bars of the
+# study, which are for more rows.
 foreach my $most (
 	[ int4 => 0.82 ],
 	[ int4x3 => 0.88 ],
@@ -146,7 +146,7 @@ foreach my $most (
 cmp_ok($metrics->{'tpcc.all'}, '<', $metrics->{'tpcc.plain'},
 	'TPC-C gains more with compact types');
 
-# Each ratio is close to the computed one.
+# Each ratio must be close to the computed ratio.
 my ($table) = grep { $_->{name} eq 'keys' } @{ $result->{tables} };
 my @off = grep { abs($_->[5] - $_->[6]) > 0.05 } @{ $table->{rows} };
 is_deeply([ map { "$_->[0]: $_->[5], not $_->[6]" } @off ],
@@ -168,7 +168,7 @@ SKIP:
 }
 is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ], [], 'no instance is left');
 
-# On a running server with another default_index_item_alignment
+# Run the study on a running server with another default_index_item_alignment.
 my $node = PostgreSQL::Test::Cluster->new('bench');
 $node->init;
 $node->append_conf('postgresql.conf',

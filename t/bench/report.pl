@@ -1,13 +1,13 @@
 #
-# report.pl - bench/run report shows the results, on any screen
+# report.pl - check that bench/run report shows the results, on any screen
 #
 # Check that
 #
-# - doc/benchmarks.md and README.md are what the results in the repository give;
-# - a result that cannot be shown is named and left out, and the report fails only if
-#   no result can be shown;
+# - doc/benchmarks.md and README.md have the figures of the results in the repository;
+# - the report names and omits a result that it cannot show, and fails only if it can show no
+#   result;
 # - a smoke run is marked, and does not count as a proof of a promise;
-# - figures, bars and dates are those of the results;
+# - the report has the figures, bars and dates of the results;
 # - in headless Chromium, the page fits a telephone and a desktop, in light and dark
 #   colours, its charts are legible, and it makes no request.
 #
@@ -71,7 +71,7 @@ sub put
 	return;
 }
 
-# Return a bar.  The limit is a number or a range of two.  %given may have an interval.
+# Return a bar.  The limit is a number, or a range of two numbers. %given may have an interval.
 sub bar
 {
 	my ($metric, $claim, $direction, $limit, $value, $kept, %given) = @_;
@@ -184,7 +184,7 @@ my %left_out = (
 		result('tpcc', %tpcc, format => 99),
 		'has format 99, which is not that of this version \(2\)'
 	],
-	# The first result files had no number of the format.
+	# The first result files had no format number.
 	'first.json' => [
 		do { my $first = result('tpcc', %tpcc); delete @$first{qw(format bars)}; $first },
 		'has format 1, which is not that of this version \(2\)'

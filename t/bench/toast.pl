@@ -1,11 +1,11 @@
 #
-# toast.pl - the studies of large values measure what they say
+# toast.pl - check that the studies of large values measure what they claim to measure
 #
 # Run bench/run toast-strategies, toast-chunks and toast-codecs once, as smoke runs.
 # Check that
 #
-# - every variant stores values as its name says, by exact sizes, by the catalogs and
-#   by the TOAST chunks;
+# - every variant stores values as its name says, which exact sizes, the catalogs and the TOAST
+#   chunks show;
 # - a value that is too large for PLAIN is shown as an error;
 # - the result has the metrics that the report and the documents name, and the report
 #   draws them.
@@ -210,9 +210,11 @@ SKIP:
 	{
 		is(scalar(keys %{ table($codecs, $kind) }), 11, "$kind: the table has every variant");
 	}
-	# What advise() finds out about values, and its estimate of pages, do not depend on the machine.
+	# The properties of values that advise() finds, and its estimate of pages, do not depend on the
+	# machine.
 	has_bars($codecs, map { "$_.advise.estimate" } qw(json records sgml md5 random repeated));
-	# The pick depends on times.  It may be a variant that a smoke run does not measure.
+	# The recommended variant depends on times.  It may be a variant that a smoke run does not
+	# measure.
 	is(scalar(keys %{ table($codecs, 'advise.picks') }),
 		6, 'each kind of data has a recommendation');
 	foreach my $kind (qw(json records sgml md5 random repeated))

@@ -1,5 +1,5 @@
 #
-# tpcc.pl - bench/run tpcc and related studies measure what they say
+# tpcc.pl - check that bench/run tpcc and related studies measure what they claim to measure
 #
 # Check that
 #
@@ -9,8 +9,8 @@
 # - an interrupted study continues where it stopped, and a result can be extended;
 # - if a server is killed because memory runs out, a study ends, but a sweep (a series of
 #   runs with several memory sizes) continues;
-# - wrong arguments, a server that dies and an interrupt end in one line on stderr, and
-#   no instance is left.
+# - after wrong arguments, after a crash of the server and after an interrupt, stderr has one line,
+#   and no instance is left.
 #
 use strict;
 use warnings FATAL => 'all';
@@ -171,7 +171,7 @@ has_metrics(
 	(   map { ("$_.filter", "$_.sort", "$_.heap") }
 		  qw(uint1 int1 uint2 uint3 seconds4 decimal4_2 decimal8_2)),
 	qw(uint2.sum uint2.lookup uint3.sum uint3.lookup seconds4.max decimal4_2.sum decimal4_2.index));
-# CPU time includes what a process does after its answer and before it sleeps.
+# CPU time includes the work of a process after it has sent its answer and before it sleeps.
 is(python(<<'PYTHON'), '0', 'CPU time is complete when it is read');
 import os
 import socket
@@ -200,7 +200,7 @@ os.waitpid(worker, 0)
 print(sum(taken < 0.045 for taken in times) if clock.kind == "CPU" else 0)
 PYTHON
 
-# If something takes no time, the ratio is left out.
+# If a measured time is zero, the result omits the ratio.
 is(python(<<'PYTHON'), <<'LINES' =~ s/\n\z//r, 'a time of zero is no metric');
 from bench.lib.result import Result
 from bench.lib.timing import Comparison, Test
@@ -314,7 +314,7 @@ fails_like(
 	qr/"[^"]*broken.json" is not a result/,
 	'report of a broken file');
 
-# Disturb a run while its load is under way, and check how it ends.
+# Disturb a run while it does its load, and check how the run ends.
 sub disturbed
 {
 	my ($title, $code, $pattern, $disturb) = @_;
@@ -573,8 +573,8 @@ ok(defined $result->{environment}{$_}, "the result keeps the $_ of its runs")
   foreach qw(settings limits);
 
 # If a server is killed because memory runs out, a study ends, but a sweep of memory sizes
-# continues.  The control group is a stand-in that needs no root.  The figures are those of earlier
-# runs.
+# continues.  An object that needs no root privileges replaces the control group.  The figures come
+# from earlier runs.
 my $starved = <<'PYTHON';
 from contextlib import nullcontext
 from pathlib import Path
@@ -677,7 +677,8 @@ foreach my $case (
 	is($told, $expected, "killed for want of memory: $title");
 }
 
-# The memory limit does not cover files of the server that another process has read.
+# Data of the server's files that another process has read into the page cache are not under the
+# memory limit.  The study must notice such data.
 is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'files that another process read');
 from pathlib import Path
 from types import SimpleNamespace

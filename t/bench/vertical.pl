@@ -1,17 +1,17 @@
 #
-# vertical.pl - bench/run vertical-partition measures what it says
+# vertical.pl - check that bench/run vertical-partition measures what it claims to measure
 #
 # Run the study of vertical partition once, as a smoke run.  Check that
 #
 # - a plain table and the split tables have the same contents after the same updates;
-# - the bytes of an update are those of the tuples on the pages;
+# - the number of bytes that an update writes is the size of the tuples on the pages;
 # - with the rewrite, a statement on hot columns touches as many pages through the view
 #   as it does on the hot part itself;
-# - a missing update, an update that is made twice, other contents and a plan that reads
-#   the cold part end the study with an error;
+# - a missing update, an update that is made twice, wrong contents and a plan that reads the cold
+#   part end the study with an error;
 # - the result has the metrics that the report and the documents name;
-# - a server without the extension and wrong arguments are refused in one line, and no
-#   instance is left.
+# - the study refuses a server without the extension and wrong arguments, with an error of one line,
+#   and leaves no instance.
 #
 # Times are not checked, because other processes disturb them.
 #
@@ -107,7 +107,7 @@ foreach my $table (@tables)
 		cmp_ok($sample->{dirty_pages}, '>', 0, "$table, $variant: updates leave dirty pages");
 	}
 }
-# A header, six integers and the link, aligned, and a line pointer
+# A tuple has a header, six integers and the link.  It is aligned, and has a line pointer.
 my %stock =
   (shared_key => 24 + 24 + 4, surrogate_key => 24 + 24 + 8 + 4, row_pointer => 24 + 24 + 8 + 4);
 foreach my $variant (@split)

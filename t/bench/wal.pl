@@ -1,16 +1,16 @@
 #
-# wal.pl - bench/run wal measures what it says
+# wal.pl - check that bench/run wal measures what it claims to measure
 #
 # Run the study of WAL with direct I/O once, as a smoke run.  Check that
 #
-# - the bytes that a commit writes to the device follow the unit of WAL writes, and the
-#   settings alone do not change these bytes;
+# - the number of bytes that a commit writes to the device depends on the unit of WAL writes, and
+#   direct I/O alone does not change it;
 # - the study sees WAL in the page cache: all of it if WAL is buffered, none of it with
 #   direct I/O;
 # - the result has the metrics that the report and the documents name;
-# - without root, the study says what it leaves out;
-# - a server without wal_directio_patch and a file system without direct I/O are
-#   refused in one line, and no instance is left.
+# - without root privileges, the study says which measurements it omits;
+# - the study refuses a server without wal_directio_patch and a file system without direct I/O, with
+#   an error of one line, and leaves no instance.
 #
 # Times are not checked, because other processes disturb them.
 #
@@ -54,7 +54,7 @@ SKIP:
 
 	is_sound($result, 'wal', \@names, \@tps, 'device bytes', 'settings of all');
 
-	# Bytes: each commit is a write of one unit.  New pages and segments add little.
+	# Bytes: each commit writes one unit.  New pages and segments add few bytes.
 	cmp_ok($metrics->{'bytes.direct_4096.1'},
 		'<=', 0.60, 'units of 4096 bytes write at most 60 % of the bytes');
 	cmp_ok($metrics->{'bytes.direct_512.1'},
@@ -96,7 +96,7 @@ SKIP:
 	is_deeply([ grep { $_->{test} eq 'resident' && $_->{new_segments} < 1 } @$samples ],
 		[], 'each run has new segments');
 
-	# The output says what this account cannot measure, and the result leaves it out.
+	# The output names the measurements that this account cannot make, and the result omits them.
 	if ($> != 0)
 	{
 		like(
@@ -141,7 +141,7 @@ SKIP:
 no_instances($top, 'wal');
 ok(!-e "$top/build/device", 'no device is left');
 
-# The reason and the unit that are found in a server log
+# Check that the study finds the reason and the unit in a server log.
 my $asked = <<'PYTHON';
 import sys
 from pathlib import Path
@@ -173,8 +173,9 @@ foreach my $case (
 	is($out, "$expected\n", "reason and unit in a server log: $title") or diag($err);
 }
 
-# The memory limit does not cover files of the server that another process has read.
-# The server and its control group are stand-ins that need no root.
+# Data of the server's files that another process has read into the page cache are not under the
+# memory limit.  The study must notice such data.  Objects that need no root privileges replace the
+# server and its control group.
 is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'files that another process read');
 from contextlib import ExitStack, nullcontext
 from pathlib import Path

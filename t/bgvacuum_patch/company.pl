@@ -1,5 +1,5 @@
-# Check which tables bgwriter prunes, and that it leaves all others alone: tables that are not
-# WAL-logged, tables with another access method, and catalogs.  User catalog tables count as
+# Check which tables bgwriter prunes, and that it does not change any other table: tables that are
+# not WAL-logged, tables with another access method, and catalogs.  User catalog tables count as
 # catalogs, because logical decoding reads them as such.
 #
 # A snapshot keeps the dead rows of every table until the test has prepared all tables.  When the
@@ -27,9 +27,9 @@ my $node = bgvacuum_node(
 	init => [ allows_streaming => 'logical' ],
 	conf => "max_connections = 30\nmax_logical_replication_workers = 0\n");
 
-# Each table has a name, whether bgwriter prunes the table, statements that create it with the rows
-# 1 to 30 (columns id, v), and statements that run after 10 rows were deleted and before the
-# snapshot ends.
+# Each element has the name of a table, 1 if bgwriter prunes the table, and statements that create
+# the table with the rows 1 to 30 (columns id, v).  Some have statements that run after 10 rows were
+# deleted and before the snapshot ends.
 my $rows = q{SELECT i AS id, '-'::text AS v FROM generate_series(1, 30) i};
 my @tables = (
 	[ 'plain', 1, "CREATE TABLE plain AS $rows" ],
@@ -165,7 +165,8 @@ is($node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM view'),
 	'33|20', 'the materialized view has all rows');
 $temporary->quit;
 
-## A table becomes a user catalog table while bgwriter looks at it, and an ordinary one again
+## A table becomes a user catalog table while bgwriter visits its pages, and then an ordinary table
+## again.
 
 {
 	$node->safe_psql('postgres', "CREATE TABLE turns AS $rows");
@@ -188,7 +189,7 @@ $temporary->quit;
 	is($lost, 0, 'a table that has become a user catalog table is not pruned');
 }
 
-# The table stops being a user catalog table for a moment only: the change is rolled back.
+# The table stops being a user catalog table only for a moment, because the change is rolled back.
 for my $case (
 	[
 		'rolled_back',
@@ -301,7 +302,7 @@ check_indexes($node, 'all tables after a crash');
 check_log($node, 'at the end');
 $node->stop;
 
-## wal_level = minimal: the first rows of a table are not in WAL
+## With wal_level = minimal, the first rows of a table are not in WAL.
 
 {
 	my $minimal = bgvacuum_node(

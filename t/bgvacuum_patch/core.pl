@@ -1,6 +1,6 @@
-# Run PostgreSQL's own regression tests while bgwriter prunes every page that it can.  Then kill
-# the server, and let it recover.  A wrong prune changes the output of a test, or leaves a heap
-# that amcheck complains about.
+# Run PostgreSQL's own regression tests while bgwriter prunes every page that it can.  Then kill the
+# server, and let it recover.  A wrong prune changes the output of a test, or leaves a heap in which
+# amcheck finds an error.
 #
 # A soak run repeats the tests with few buffers, and without debug_bgwriter_vacuum.  It also runs
 # the isolation tests, and the TAP tests of recovery and of other features that depend on pruning.
@@ -23,7 +23,8 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 $PgDense::Core::any_order = 1;
 $PgDense::Core::normalize = \&normalize_core;
-# This test runs the regression tests itself, and compares the order of rows.
+# The TAP test 027_stream_regress.pl is left out, because it runs the regression tests itself, and
+# compares the order of rows.
 @PgDense::Core::leave_out = ('027_stream_regress.pl');
 
 my $regress = core_tests();

@@ -2,13 +2,13 @@
 # bgwriter prunes their pages.  Check after each crash that
 #
 # - the tables have the changes of all acknowledged transactions, and of no others;
-# - recovery finds no page that differs from what WAL says of it (if there are page images);
-# - heaps, indexes and checksums are in order.
+# - recovery finds no page that differs from its full-page image in WAL (if WAL has such images);
+# - heaps, indexes and checksums are valid.
 #
 # In each round, bgwriter prunes 2,000 pages (5,000 with PGDENSE_SOAK) before the kill.  Without
-# debug_bgwriter_vacuum it prunes a tenth of that, because it leaves pages alone that are not worth
-# a prune.  Some crashes are in recovery.  There are six rounds, with PGDENSE_SOAK 100.
-# PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# debug_bgwriter_vacuum it prunes a tenth of this number, because it leaves pages alone that are not
+# worth a prune.  Some crashes happen during recovery.  There are six rounds, or 100 with
+# PGDENSE_SOAK.  PGDENSE_FUZZ_SEED is the random seed, which the test prints.
 use strict;
 use warnings FATAL => 'all';
 
@@ -51,7 +51,7 @@ for my $round (1 .. $rounds)
 	  ? ('4MB', '16MB', '64MB')[ int(rand(3)) ]
 	  : ('1MB', '2MB', '4MB')[ int(rand(3)) ];
 	# Without page images, recovery finds no contents for pages of a table that is dropped later.
-	# The consistency check takes that for damage, on a stock server as well.
+	# The consistency check reports such a page as damaged, on a stock server as well.
 	my $compare = $images eq 'on' ? 'all' : '';
 	my $again = rand() < 0.5 ? rand(0.1) : undef;
 	my $longer = rand(0.5);

@@ -122,7 +122,7 @@ sub records_of_the_gone
 	}
 	close $wal;
 	note "$prunes records of prunes";
-	# One record of each relation is enough.
+	# Report only the first record of each relation, and the number of records.
 	return (join("\n", map { scalar(@{ $bad{$_} }) . ": $bad{$_}[0]" } sort keys %bad), $prunes);
 }
 
@@ -188,7 +188,8 @@ sub same_on_standby
 }
 
 # log_is_clean(NODE, NAME[, OFFSET]) - check the log, but allow messages of recovery at the end of
-# WAL, of a database that is dropped once more, and of sessions that end before the test ends them
+# WAL, of a database that is dropped a second time, and of sessions that end before the test
+# terminates them
 sub log_is_clean
 {
 	my ($node, $name, $offset) = @_;
@@ -238,10 +239,10 @@ sub stop_bgwriter
 	die 'bgwriter is never between two rounds';
 }
 
-# Kinds of transactions that remove files.  Each has a table g_KIND of its own, with rows that were
-# deleted before.  bgwriter has not yet looked at its pages.  Rows that a transaction deletes itself
-# can be pruned after its end, too.  The copy that SET TABLESPACE makes keeps the hint of the
-# original that there is something to prune.
+# These are the kinds of transactions that remove files.  Each kind has a table g_KIND of its own,
+# with rows that were deleted before.  bgwriter has not yet visited the pages of this table.  Rows
+# that the transaction itself deletes can also be pruned after its end.  SET TABLESPACE copies pages
+# with their hint (pd_prune_xid) that there is something to prune.
 my $copied = 'ALTER TABLE g_KIND SET TABLESPACE elsewhere; DELETE FROM g_KIND WHERE i % 10 = 3;';
 my %kinds = (
 	drop => 'DROP TABLE g_KIND;',
@@ -339,7 +340,7 @@ sub start_session
 		'<', \undef, '>', \my $out, '2>', \my $err);
 }
 
-# The sessions in the gap continue, or the server is killed.
+# At the end of each run, the sessions in the gap continue, or the server is killed.
 for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x
 	($ENV{PGDENSE_SOAK} ? 10 : 1))
 {
@@ -413,7 +414,7 @@ for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x
 
 # A table that was created or copied in the same transaction is truncated in place.  The record of
 # the truncation is flushed before the buffers are dropped.  With commit_delay this flush takes
-# long, so that one of the tables is at this point when bgwriter goes on.
+# long, so that the session is flushing the record of one of the tables when bgwriter continues.
 for my $round (1 .. 2)
 {
 	my $name = "truncation in place, $round";
@@ -465,8 +466,9 @@ for my $round (1 .. 2)
 	$start = $primary->lsn('insert');
 }
 
-# All kinds of DDL beside clients that update and delete.  Every transaction of a client counts in
-# table "counter", and adds a row to table "log".  The tables c_N come and go.
+# Run all kinds of DDL beside clients that update and delete.  Every transaction of a client
+# increments a counter in table "counter", and adds a row to table "log".  The DDL drops, creates
+# and rewrites the tables c_N.
 my @churned = map { "c_$_" } 1 .. 6;
 
 # ddl_script(NUMBER) - write a file of statements for one session, in random order; return its name
@@ -541,7 +543,7 @@ END
 $$;
 SQL
 
-# Start the sessions of DDL and the clients.  They end with the server, or by a signal.
+# Start the sessions that run DDL, and the clients.  They end with the server, or by a signal.
 sub start_load
 {
 	my @commands =
@@ -592,8 +594,8 @@ sub check_counts
 	return;
 }
 
-# Create, change, move and drop a database.  Its template was changed just before.  The copy must
-# have the rows of the template.
+# Create, change, move and drop a database.  Its template was changed just before.  The new database
+# must have the rows of the template.
 my $database_rounds = 0;
 
 sub database_round

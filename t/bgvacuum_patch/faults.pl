@@ -24,14 +24,14 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $seconds = $ENV{PGDENSE_SOAK} ? 120 : 6;
-# Errors of failed writes that clients see.  pgbench also executes statements that it could not
+# Clients may see these errors when writes fail.  pgbench also executes statements that it could not
 # prepare.
 my $write_errors =
   qr/could not (?:write|extend)|No space left|write error might be permanent|prepared statement "\w+" does not exist/;
 note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
 
-# one initdb for all servers
+# Run initdb only once for all servers.
 my $template = PostgreSQL::Test::Utils::tempdir() . '/template';
 system_or_bail('initdb', '-D', $template, '--auth=trust', '--no-sync', '--encoding=UTF8',
 	'--locale=C');
@@ -96,7 +96,7 @@ sub still_prunes
 	$node->safe_psql('postgres', 'DROP TABLE still');
 }
 
-# The settings of a server whose configuration does not name them
+# Check the settings of a server whose configuration does not name them.
 sub check_defaults
 {
 	my $node = PostgreSQL::Test::Cluster->new('defaults');
@@ -119,8 +119,8 @@ sub check_defaults
 			"$name: cannot be set in a session");
 	}
 
-	# Pages that change while bgwriter_vacuum is off, or while background writing is off, are left
-	# alone.
+	# bgwriter does not prune pages that change while bgwriter_vacuum is off, or while background
+	# writing is off.
 	my @lines;
 	for my $settings ('debug_bgwriter_vacuum = on',
 		'bgwriter_vacuum = on; bgwriter_lru_maxpages = 0; debug_bgwriter_vacuum = on')
@@ -182,7 +182,7 @@ sub check_values
 	}
 	still_prunes($node, 'after wrong values');
 
-	# a configuration file with wrong values
+	# Reload a configuration file with wrong values.
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	my $from = -s $node->logfile;
 	$node->append_conf('postgresql.conf',
@@ -208,7 +208,7 @@ sub check_values
 	$node->stop;
 }
 
-# Settings, signals and restarts while clients are at work
+# Check settings, signals and restarts while clients change rows.
 sub check_load
 {
 	my $node = bgvacuum_node(
@@ -250,7 +250,7 @@ sub check_load
 	$ledger->check('settings switched') or return;
 	is(bgwriter_pid($node), $pid, 'settings switched: bgwriter has not restarted');
 
-	# signals that end bgwriter, but not the server
+	# Send signals that end bgwriter, but not the server.
 	$ledger->start;
 	for my $n (1 .. 5)
 	{
@@ -263,8 +263,8 @@ sub check_load
 			),
 			"SIGTERM $n: a new bgwriter starts");
 	}
-	# Stop bgwriter for a while, wherever it is.  Processes that wait for bgwriter continue when it
-	# continues.
+	# Stop bgwriter for a while, at any point of its work.  Processes that wait for bgwriter
+	# continue when it continues.
 	for my $n (1 .. 5)
 	{
 		my $stopped = bgwriter_pid($node);
@@ -279,7 +279,7 @@ sub check_load
 	$ledger->check('SIGTERM and SIGSTOP') or return;
 	is(join("\n", bad_log_lines($node, $log)), '', 'up to here: nothing bad in the log');
 
-	# signals after which all processes of the server restart
+	# Send signals after which all processes of the server restart.
 	for my $signal (qw(QUIT KILL ABRT))
 	{
 		my $from = -s $node->logfile;
@@ -298,7 +298,7 @@ sub check_load
 		still_prunes($node, "SIG$signal");
 	}
 
-	# other numbers of buffers, after each kind of shutdown
+	# Start with other numbers of buffers, after each kind of shutdown.
 	my $kind = 0;
 	for my $buffers ('512kB', '128MB', '1MB', '16MB')
 	{
@@ -360,7 +360,7 @@ SQL
 		my ($number) = @_;
 		my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 		usleep(100_000) while $errors->() < $number && time() < $deadline;
-		# after an error bgwriter waits a second
+		# Wait as long as bgwriter stops pruning after an error.  Then count the errors again.
 		usleep(3_000_000);
 		return $errors->();
 	};
@@ -403,8 +403,8 @@ sub check_damaged_pages
 		return [ 24 + 4 * ($number - 1), pack('L<', $off | $flags << 15 | $length << 17) ];
 	};
 	my ($normal, $redirect) = (1, 2);
-	# Rows 1 to 10 of 40 are deleted.  One row or its line pointer is damaged: in tables *_dead one
-	# that is pruned, in tables *_live one that stays.
+	# Rows 1 to 10 of 40 are deleted.  One row or its line pointer is damaged.  In tables *_dead it
+	# is a row that is pruned, and in tables *_live a row that stays.
 	my ($row, $place, $length);
 	my %damages = (
 		none => sub { [ 0, '' ] },
@@ -447,7 +447,7 @@ sub check_damaged_pages
 		heap_only => sub { [ $place + 18, pack('S<', 0x8000 | 2) ] },
 		zeros => sub { [ $place, "\0" x 23 ] });
 
-	# With assertions, a stock server fails here as well.
+	# With assertions, a stock server fails on this damage as well.
 	delete $damages{lp_redirect_to_dead}
 	  if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 
@@ -525,7 +525,7 @@ SQL
 	$node->stop;
 }
 
-# Writes fail for a while, in bgwriter only or in all processes.
+# Make writes fail for a while, in bgwriter only or in all processes.
 sub check_failed_writes
 {
 	my $library = build_library('shim.c');
@@ -550,7 +550,7 @@ CONF
 	my ($eio, $enospc) = (5, 28);
 	my ($pid, $from, $before);
 
-	# bgwriter cannot write data, but all other processes can
+	# bgwriter cannot write data, but all other processes can.
 	for my $error ($enospc, $eio)
 	{
 		my $what = "bgwriter cannot write data, error $error";
@@ -573,8 +573,8 @@ CONF
 		unlike($log, qr/PANIC|TRAP:|FATAL/, "$what: the log has no FATAL or PANIC");
 	}
 
-	# No process can write data: transactions and checkpoints fail, but no committed transaction is
-	# lost
+	# No process can write data.  Transactions and checkpoints fail, but no committed transaction is
+	# lost.
 	$from = -s $node->logfile;
 	$pid = bgwriter_pid($node);
 	$ledger->start('read');
@@ -595,7 +595,8 @@ CONF
 	unlike(log_since($node, $from), qr/PANIC|TRAP:/, 'nobody can write data: the log has no PANIC');
 	still_prunes($node, 'nobody could write data');
 
-	# bgwriter cannot write WAL.  This error ends any server.  After that, bgwriter can write again.
+	# bgwriter cannot write WAL.  Any server, also a stock server, crashes after this error.  After
+	# the crash, bgwriter can write again.
 	$from = -s $node->logfile;
 	$ledger->start;
 	wait_for_prunes($node, 100);
@@ -641,7 +642,7 @@ CONF
 	$node->stop;
 }
 
-# The disk of WAL is full, while bgwriter writes WAL.
+# The file system of WAL is full while bgwriter writes WAL.
 sub check_full_disk
 {
   SKIP:
@@ -661,7 +662,7 @@ sub check_full_disk
 		move_wal($node, mount_folder('small'));
 		my $from = -s $node->logfile;
 		$node->start;
-		# Checkpoints would free space, so leave them out.
+		# Checkpoints would free space, so do not start the session that makes them.
 		$ledger->start(qw(read come_and_go));
 		$ledger->finish;
 		wait_for_end($node);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * gap.c
- *	  Keep a session between the end of its transaction and the removal of
- *	  files that follows from it, for tests of bgvacuum_patch.
+ *	  Make a session wait between the end of its transaction and the removal of
+ *	  the transaction's files, for tests of bgvacuum_patch.
  *
  * The WAL record of a commit or an abort names the relations whose files are
  * removed.  The session removes the buffers and files only afterwards, when
@@ -45,7 +45,7 @@ stay(bool commit)
 	{
 		/*
 		 * Interrupts cannot be processed at the end of a transaction, so
-		 * signals wait, too.
+		 * signals have to wait as well.
 		 */
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 5, PG_WAIT_EXTENSION);

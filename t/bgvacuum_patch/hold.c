@@ -116,8 +116,9 @@ page_buffer(PG_FUNCTION_ARGS)
 
 /*
  * request_map(..., heap_block) - request the page of the visibility map for a
- * heap block, with the stamp of the named page.  bgwriter makes the same
- * request for a heap block with this stamp.
+ * heap block, with the stamp of the named page.  (A stamp is the mark beside a
+ * buffer that names the table of its page.)  bgwriter makes the same request
+ * for a heap block with this stamp.
  */
 Datum
 request_map(PG_FUNCTION_ARGS)

@@ -144,7 +144,8 @@ try_case(
 		"SELECT lp_off, t_xmin, pg_relation_filepath('moved') FROM heap_page_items(get_raw_page('moved', 0)) WHERE lp = 1"
 	  );
 	$node->stop;
-	# HEAP_MOVED_IN, by a transaction that is known to have committed
+	# Set HEAP_MOVED_IN, as if VACUUM FULL had moved the row in a transaction that is known to have
+	# committed.
 	open my $page, '+<:raw', $node->data_dir . "/$file" or die "could not open $file: $!";
 	seek $page, $place + 20, 0 and read $page, my $infomask, 2 or die "could not read $file: $!";
 	seek $page, $place + 8, 0  and print $page pack('L', $xmin) or die "could not write $file: $!";

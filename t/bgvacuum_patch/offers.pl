@@ -1,6 +1,7 @@
-# Check when sessions prune the pages of a table whose free space is offered to inserts.  They prune
-# later than on a stock server, because these pages are nearly full.  But they keep the free space
-# that fillfactor asks for, and room for the rows of a page that are updated at a time.
+# Check when sessions prune the pages of a table whose free space is offered to inserts.  Sessions
+# prune these pages later than on a stock server, because these pages are nearly full.  But sessions
+# keep free the space that fillfactor asks for, and room for the rows of a page that are updated
+# together.
 #
 # Also check that bgwriter continues to offer pages as long as inserts take most of them, however
 # many pages it offers at a time.
@@ -25,9 +26,9 @@ my $node = bgvacuum_node('offers',
 );
 my $rows = 100_000;
 
-# make_table(TABLE, FILLFACTOR) - make a table with rows of 136 bytes, 140 with the line pointer.
+# make_table(TABLE, FILLFACTOR) - make a table with rows of 136 bytes (140 with the line pointer).
 # The pages after the first 10,000 rows have free space for all changes of change_pages(), so that
-# no row moves to the pages of the first 10,000.
+# no row moves to the pages of the first 10,000 rows.
 sub make_table
 {
 	my ($table, $fillfactor) = @_;
@@ -61,9 +62,9 @@ SQL
 	return;
 }
 
-# tuples_after(TABLE, ID[, SQL]) - update this row twice, in a session that reads the page after
-# each update; return how many more tuples the page has than before, after the first and after the
-# second update.  The session runs the SQL first.
+# tuples_after(TABLE, ID[, SQL]) - run the SQL, then update row ID twice, in a session that reads
+# the page after each update.  Return two numbers: how many more tuples the page has after the first
+# update than before it, and how many more after the second update.
 sub tuples_after
 {
 	my ($table, $id, $before) = @_;
@@ -134,7 +135,7 @@ check_indexes($node, 'in the end');
 check_log($node, 'in the end');
 $node->stop;
 
-# Between two rounds of bgwriter, 128 of 2,048 buffers are replaced, and inserts take some ten of
+# Between two rounds of bgwriter, 128 of 2,048 buffers are replaced, and inserts take about ten of
 # the offered pages.
 $node = bgvacuum_node(
 	'busy',

@@ -1,8 +1,9 @@
 # Other processes remove or copy a visibility map while bgwriter is in the middle of a page.  A
 # mistake leaves a bit in the map for a page that is not all-visible.
 #
-# Such a race is possible only for a moment.  So the test lets sessions hold pages, locks and the
-# lookup of pages (hold.c) until both processes are at the places where they can disturb each other.
+# Such a race is possible only for a moment.  So in this test, sessions hold pages and locks, and
+# block the lookup of pages (see hold.c), until both processes are at the places where they can
+# disturb each other.
 use strict;
 use warnings FATAL => 'all';
 
@@ -36,7 +37,7 @@ CREATE FUNCTION request_map(spc oid, db oid, file oid, fork int, block int, heap
 SQL
 my $bgwriter = $node->safe_psql('postgres',
 	q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
-# The statements of this session read no page, so it never waits for one.
+# The statements of this session read no page, so the session never waits for a page that is held.
 my $watcher = $node->background_psql('postgres');
 
 sub wait_until
@@ -128,10 +129,10 @@ sub file_of
 	);
 }
 
-# two_pages(TABLE) - make a table of several pages, change two of the pages and pin these two (by
-# the names "first" and "second"); return file_of(TABLE) and the two blocks.  The page of the map is
-# in a buffer before the buffers of the two pages.  Unused buffers are taken in their order, so no
-# page is evicted.
+# two_pages(TABLE) - make a table of several pages, change two of the pages, and keep them pinned
+# until release("first") and release("second"); return file_of(TABLE) and the two block numbers.
+# The buffer of the visibility map's page has a lower number than the buffers of the two pages.
+# Unused buffers are used in the order of their numbers, so no page is evicted.
 sub two_pages
 {
 	my ($table) = @_;
@@ -191,7 +192,7 @@ sub two_pages
 	ok(wait_for_rounds($node), 'template: bgwriter makes rounds');
 	my $stats = bgvacuum_stats($node);
 
-	# bgwriter takes the stamp of the first page, and waits where it looks up the page of the map.
+	# bgwriter takes the stamp of the first page, and waits when it looks up the page of the map.
 	# Then stop bgwriter, and release the lock on the lookup, because many processes need this lock.
 	wait_event($bgwriter);
 	hold('lookup', "hold_lookup($file, $map_fork, 0, FILE)");
@@ -329,9 +330,9 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ],
 	check_heaps($node, 'truncated map');
 }
 
-## An insert looks at what bgwriter requests for a table.  Meanwhile the slot of the table may be
-## given to another table.  The test cannot make this moment longer, but it can make a request as
-## the insert finds it at this moment.
+## An insert reads which page of the visibility map bgwriter requests for a table.  Meanwhile the
+## slot of the table may be given to another table.  The test cannot make this moment longer, but
+## it can make a request like the one that the insert would find at this moment.
 {
 	$node->safe_psql('postgres',
 		'CREATE TABLE asked (i int); INSERT INTO asked VALUES (0); VACUUM asked; INSERT INTO asked VALUES (1)'

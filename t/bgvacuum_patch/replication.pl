@@ -4,8 +4,8 @@
 #   queries that keep the primary from pruning rows, or are cancelled.  All servers must have the
 #   same rows, and queries must never return wrong rows.
 # - Logical slots on the primary and on standbys must decode the same changes.
-# - Servers take over from each other by promotion and by pg_rewind, also stock and patched servers
-#   on each other's data directories.
+# - Servers take over from each other by promotion and by pg_rewind.  Stock and patched servers
+#   also run on each other's data directories.
 # - bgwriter must not prune in recovery, and must prune after a promotion.
 #
 # Standbys compare all pages with full-page images.
@@ -51,9 +51,9 @@ my $primary = bgvacuum_node(
 	conf => $conf,
 	init => [ allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ] ]);
 
-# The sum of "a" is always 0, because each transaction takes from one row and adds to another.
-# Rows of "t" come, change and go.  The pages of "held" have so much free space that no session
-# prunes them.
+# The sum of column n of table "a" is always 0, because each transaction subtracts from one row and
+# adds to another.  Rows of "t" are inserted, updated and deleted.  The pages of "held" have so much
+# free space that no session prunes them.
 $primary->safe_psql('postgres', <<'SQL');
 CREATE TABLE a (i int PRIMARY KEY, n int NOT NULL, v text DEFAULT repeat('a', 50)) WITH (fillfactor = 60);
 INSERT INTO a SELECT i, 0 FROM generate_series(1, 2000) i;
@@ -111,7 +111,7 @@ echo "$errors" >&2
 exit 1
 SH
 
-# Remove the parameters, because a stock server cannot start with them.
+# Remove the parameters of the patches, because a stock server cannot start with them.
 sub without_parameters
 {
 	my ($node) = @_;
@@ -155,7 +155,8 @@ sub work
 		\my $err);
 	my %read;
 
-	# Readers are cancelled now and then, and try again.  A wrong result ends them.
+	# Queries of readers are cancelled now and then, and the readers try again.  A reader ends after
+	# a wrong result.
 	for my $standby (@{ $readers // [] })
 	{
 		my $errors = '';
@@ -263,7 +264,7 @@ $_->{bgvacuum} = 1 for $primary, $cascade, $near;
 is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'),
 	'on', 'bgwriter_vacuum is on on the standby');
 
-# Work with readers on all standbys
+# Run the clients, with readers on all standbys.
 work($primary, [ $stock, $cascade, $near ]);
 same_data($primary, $stock, $cascade, $near);
 
@@ -400,7 +401,7 @@ same_data($primary, $stock, $cascade, $near);
 	clean_log($_) for @nodes, $cascade;
 }
 
-# Promote the standby "near", and let it work alone.
+# Promote the standby "near", and run clients on it.
 {
 	catch_up($primary, $near);
 	$near->promote;
@@ -446,7 +447,8 @@ same_data($primary, $stock, $cascade, $near);
 }
 
 # The old primary is promoted.  A patched server on the data directory of the stock server becomes
-# its standby.  At the end, a stock server runs on the data directory of the primary.
+# the standby of this primary.  At the end, a stock server runs on the data directory of the
+# primary.
 {
 	$stock->stop;
 	clean_log($stock);

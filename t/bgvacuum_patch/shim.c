@@ -12,8 +12,8 @@
  *
  * ERROR is the errno of the failure.  PATH is a part of the path of the files,
  * or "-" for any file.  TITLE is a part of the title of the processes, or "-"
- * for any process.  Each failure adds one byte to the file whose name is that
- * of the BGVACUUM_SHIM file with ".hits" at the end.
+ * for any process.  Each failure adds one byte to the file FILE.hits, where
+ * FILE is the value of BGVACUUM_SHIM.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -74,7 +74,7 @@ contents(const char *path, char *buf, size_t size)
 	return true;
 }
 
-/* Return true, and set errno, if a write to fd shall fail. */
+/* Return true, and set errno, if a write to fd must fail. */
 static bool
 fails(int fd)
 {

@@ -1,6 +1,6 @@
-# Check that background vacuum costs little where it wins nothing: few pages get a stamp (the mark
-# of a page that bgwriter may prune), and bgwriter makes as many rounds as on a stock server.  Check
-# also that bgwriter does more again when there is something to win.
+# Check that background vacuum costs little where it wins nothing.  Few pages then get a stamp (the
+# mark of a page that bgwriter may prune), and bgwriter makes as many rounds as on a stock server.
+# Check also that bgwriter does more again when there is something to win.
 use strict;
 use warnings FATAL => 'all';
 
@@ -46,9 +46,9 @@ SQL
 	return;
 }
 
-# each_page(SQL[, PAGES]) - return SQL that runs this statement and commits for each page, or for
-# the first PAGES.  Page k has rows k * 50 + 1 to k * 50 + 50.  A pass over all pages evicts each
-# of them.
+# each_page(SQL[, PAGES]) - return SQL that runs the statement for each page, or for the first PAGES
+# pages, and commits after each.  Page k has rows k * 50 + 1 to k * 50 + 50.  SQL that visits all
+# pages evicts each page.
 sub each_page
 {
 	my ($sql, $pages) = @_;
@@ -78,7 +78,8 @@ sub purge
 		"DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20");
 }
 
-# table_stats(COLUMN[, TABLE]) - return a column of pg_stat_bgvacuum_tables; empty without a stamp
+# table_stats(COLUMN[, TABLE]) - return a column of pg_stat_bgvacuum_tables; the result is empty if
+# the table has had no stamp
 sub table_stats
 {
 	my ($column, $table) = @_;
@@ -120,7 +121,7 @@ run_until(
 cmp_ok(table_stats('worth_share'), '<', 1 / 64, 'fewer than one in 64 pages is worth a change');
 $node->safe_psql('postgres', update_all()) for 1 .. 2;
 
-# At the end, the last of 2,000 changed pages are in nearly all of the 256 buffers.  The other
+# At the end, nearly all of the 256 buffers have the last of the 2,000 changed pages.  The other
 # buffers have pages of the index.
 cmp_ok(table_stats('stamped_pages'), '<', 30, 'at most one page in 32 has a stamp');
 $node->safe_psql('postgres',
@@ -146,16 +147,16 @@ sub rounds
 	return ($rounds, $stock);
 }
 
-# The background writer makes no more rounds than on a stock server: one in 200 ms, and not one for
-# each 16 buffers.
+# The background writer makes no more rounds than on a stock server: one round in 200 ms, and not
+# one round for each 16 buffers.
 set_parameters($node, bgwriter_delay => '200ms');
 {
 	rounds(3, \&update_all);
 	my ($rounds, $stock) = rounds(4, \&update_all);
 	cmp_ok($rounds, '<=', $stock, 'rounds come once in bgwriter_delay');
 
-	# The background writer makes no more rounds, either, if each pass over 2,000 pages inserts five
-	# pages into another table.
+	# The background writer also makes no more rounds if rows of about five pages are inserted into
+	# another table after each pass over the 2,000 pages.
 	my $insert =
 	  sub { "INSERT INTO history SELECT i, repeat('h', 100) FROM generate_series(1, 300) i" };
 	$node->safe_psql('postgres', 'CREATE TABLE history (id int, pad text)');
@@ -208,8 +209,8 @@ sub make_sparse
 		sub { update_pages($table) });
 }
 
-# In a table with few stamps, one page in 32 shows deletes, but all pages show inserts.  The space
-# of deleted rows must still be offered.
+# In a table with few stamps, deletes leave a stamp on one page in 32, but inserts leave one on each
+# page.  The space of deleted rows must still be offered.
 make_sparse('queue');
 $node->safe_psql('postgres', <<"SQL");
 DO 'BEGIN
@@ -330,8 +331,8 @@ evict();
 cmp_ok(table_stats('delete_share', 'checkpointed'),
 	'>', 0.5, 'checkpoint: deletes on clean pages count');
 
-# If rows were deleted from many pages, free space is offered until deletes are on few pages.
-# Between the two limits, nothing changes.
+# If rows were deleted from many pages, free space is offered until only few pages have deletes.  If
+# the share of pages with deletes is between the two limits, nothing changes.
 make_table('half');
 $node->safe_psql('postgres',
 	"DELETE FROM half WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k)");

@@ -4,7 +4,8 @@
 #   autovacuum runs for dead line pointers, and not for rows that were removed completely.
 # - Free space is offered where rows are deleted, and not where they are only updated.
 # - The counters are zero after the server starts.
-# - The kernel is told to write out the pages of bgwriter as bgwriter_flush_after says.
+# - bgwriter tells the kernel to write out the pages that it has written, as bgwriter_flush_after
+#   says.
 use strict;
 use warnings FATAL => 'all';
 
@@ -20,7 +21,7 @@ use Time::HiRes qw(time);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-# Each table is small beside shared buffers.  So bgwriter looks at its pages only with
+# Each table is small compared with shared buffers.  So bgwriter visits its pages only with
 # debug_bgwriter_vacuum, which is off at first.
 my $node = bgvacuum_node('statistics', shared_buffers => '32MB', conf => <<'CONF');
 debug_bgwriter_vacuum = off
@@ -51,7 +52,7 @@ sub run_and_report
 	$node->safe_psql('postgres', "${statements}SELECT pg_stat_force_next_flush();");
 }
 
-# HOT updates, deletes, and HOT updates of an unlogged table, which bgwriter does not prune
+# Make HOT updates, deletes, and HOT updates of an unlogged table, which bgwriter does not prune.
 run_and_report(<<'SQL');
 CREATE TABLE updated (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
 CREATE UNLOGGED TABLE control (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
@@ -109,7 +110,7 @@ for my $case ([ 'UPDATE', 0 ], [ 'DELETE', 1 ])
 CREATE TABLE $table (i int, t text);
 INSERT INTO $table SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
 SQL
-	# an index on the updated column, so that each old version leaves a dead line pointer
+	# Create an index on the updated column, so that each old version leaves a dead line pointer.
 	$node->safe_psql('postgres', "CREATE INDEX ON $table (t)");
 	$node->safe_psql('postgres',
 		$offered
@@ -121,7 +122,7 @@ SQL
 
 	my ($before, $after) = split /\n/, $node->safe_psql('postgres', <<"SQL");
 SELECT pg_relation_size('$table');
--- not at once, as few pages are offered before some are taken
+-- Do not insert all rows at once, because few pages are offered before some are taken.
 DO \$\$
 BEGIN
   FOR k IN 0 .. 49 LOOP
@@ -150,7 +151,7 @@ SQL
 		"$what: the view shows whether free space is offered");
 }
 
-# A restart and a crash
+# Check the counters after a restart and after a crash.
 for my $mode ('fast', 'immediate')
 {
 	my $reset = $node->safe_psql('postgres', 'SELECT stats_reset FROM pg_stat_bgvacuum');

@@ -49,10 +49,10 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	check_ledger($node, 'on and off');
 }
 
-# While background vacuum is off, no page is pruned, and the counters stand still.
+# While background vacuum is off, no page is pruned, and the counters do not change.
 {
 	set_parameters($node, bgwriter_vacuum => 'off');
-	# Wait until rounds that have begun are over.
+	# Wait until a round that has begun has ended.
 	usleep(500_000);
 	my $stats = bgvacuum_stats($node);
 	my $load = ledger_load($node, 2);
@@ -72,8 +72,8 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	$node->reload;
 }
 
-# Without debug_bgwriter_vacuum, as in production: only pages that are about to be written are
-# pruned, in a table that is larger than shared buffers.
+# Run without debug_bgwriter_vacuum, as in production.  Only pages that are about to be written are
+# pruned.  The table is larger than shared buffers.
 {
 	set_parameters($node, debug_bgwriter_vacuum => 'off');
 	$node->safe_psql('postgres', <<'SQL');

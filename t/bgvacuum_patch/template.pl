@@ -1,7 +1,7 @@
-# CREATE DATABASE copies its template page by page, the heap before the visibility map.  The command
-# relies on the fact that no session is connected to the template and changes it.  But bgwriter
-# needs no connection.  So during the copy, bgwriter must not set the bit in the map of a page that
-# was already copied.
+# CREATE DATABASE copies its template page by page, and copies a heap before its visibility map.
+# The command relies on the fact that no session is connected to the template and changes it.  But
+# bgwriter needs no connection.  So during the copy, bgwriter must not set the bit in the map of a
+# page that was already copied.
 use strict;
 use warnings FATAL => 'all';
 
@@ -35,8 +35,8 @@ for my $strategy ('wal_log', 'file_copy')
 	  $node->safe_psql('postgres', "SELECT oid FROM pg_database WHERE datname = 'template'");
 	my $stats = bgvacuum_stats($node);
 
-	# The copy has begun when its file exists.  The pages that are already copied are not
-	# all-visible.
+	# The copy of the table has begun when the new file exists.  The pages that are already copied
+	# are not all-visible.
 	my $create = $node->background_psql('postgres');
 	$create->query_until(qr/begins/,
 		"\\echo begins\nCREATE DATABASE copy TEMPLATE template STRATEGY $strategy;\n");

@@ -169,7 +169,8 @@ for my $turn (0 .. 5)
 	{
 		sleep $seconds / 2;
 	}
-	# Turns 1 to 3 end by a crash, the others by a shutdown, all of them while clients are at work.
+	# Turns 1 to 3 end by a crash, and the other turns by a shutdown.  Clients are at work at the
+	# end of each turn.
 	if ($turn == 0 || $turn > 3)
 	{
 		$node->stop('fast');
@@ -186,7 +187,7 @@ for my $turn (0 .. 5)
 	clean_log($node, $name);
 }
 
-# pg_upgrade from a stock server, and back to one
+# Run pg_upgrade from a stock server to a patched one, and back to a stock server.
 my $old = hand_over($node, 'old', $stock_path, 1);
 my $conf = slurp_file($old->data_dir . '/postgresql.conf') =~ s/$parameters//gr;
 unlink $old->data_dir . '/postgresql.conf';

@@ -1,10 +1,11 @@
-# Check that bgwriter never takes rows for dead that are still needed:
+# Check that bgwriter never treats a row as dead that is still needed:
 #
-# - rows of transactions in progress, at any place of the ProcArray, with subtransactions that are
-#   only in pg_subtrans, and of prepared transactions;
+# - rows of transactions in progress, at any place of the ProcArray, also if their subtransactions
+#   are only in pg_subtrans, and rows of prepared transactions;
 # - rows that a snapshot, a cursor, a slot or a session of another database may still see.
 #
-# It must also not move the rows of a page that a session has pinned, and not change a clean page.
+# bgwriter must also not move the rows of a page that a session has pinned, and must not change a
+# clean page.
 #
 # bgwriter prunes a page only if it has rows that are dead to everyone.  So each test first deletes
 # rows of the page.  A snapshot keeps these rows until the test has prepared everything else.  Then
@@ -36,7 +37,7 @@ my $node = bgvacuum_node(
 );
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 
-# rows_of(TABLE[, SETTING]) - return the rows that are visible to all, as ID:V of each row
+# rows_of(TABLE[, SETTING]) - return the rows that are visible to all, each as ID:V
 sub rows_of
 {
 	my ($table, $setting) = @_;
@@ -45,8 +46,8 @@ sub rows_of
 		($setting // '') . "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM $table");
 }
 
-# rows(FROM, TO, [ID...], ID => V...) - return the rows FROM to TO with v = '-', without those that
-# are deleted ([ID...]), and with other values for some (ID => V)
+# rows(FROM, TO, [ID...], ID => V...) - return the expected rows FROM to TO with v = '-', but
+# without the deleted rows ([ID...]), and with other values of v for some rows (ID => V)
 sub rows
 {
 	my ($from, $to, $deleted, %other) = @_;
@@ -73,7 +74,7 @@ sub with_dead
 	return $holder;
 }
 
-# numbers(SESSION...) - return the places of these sessions in the list of all backends
+# numbers(SESSION...) - return the positions of these sessions in the list of all backends
 sub numbers
 {
 	my %pids = map { $_->query_safe('SELECT pg_backend_pid()') => 1 } @_;
@@ -163,8 +164,8 @@ for my $case ([ 'few', 20 ], [ 'many', 120 ])
 {
 	my ($t, $count) = @$case;
 	my $holder = with_dead($t, "${t}_aborted", "${t}_prepared");
-	# Every third subtransaction is rolled back.  Every fifth also updates a row, every seventh
-	# deletes one.
+	# Every third subtransaction is rolled back.  Every fifth one also updates a row, and every
+	# seventh one deletes a row.
 	my $work = <<'SQL';
 BEGIN;
 DO $do$
@@ -311,7 +312,8 @@ SQL
 ## A pinned page is left alone.
 
 # pinned(NAME, OPEN, READ) - check that dead rows of the first page of a table stay while a session
-# has it pinned, between OPEN and READ; READ returns the rows
+# has this page pinned.  The session pins the page in OPEN, and releases it in READ, which returns
+# the rows.
 sub pinned
 {
 	my ($name, $open, $read) = @_;
@@ -418,8 +420,8 @@ sub churn
 	return;
 }
 
-# kept(NAME, OPEN, READ, CLOSE) - check that all versions stay between OPEN and CLOSE, that READ
-# returns the rows from before, and that the old versions are pruned after CLOSE
+# kept(NAME, OPEN, READ, CLOSE) - check that all row versions stay between OPEN and CLOSE, that READ
+# returns the rows as they were at OPEN, and that the old versions are pruned after CLOSE
 sub kept
 {
 	my ($name, $open, $read, $close) = @_;
@@ -477,7 +479,7 @@ for my $level ('REPEATABLE READ', 'READ COMMITTED')
 			);
 			return $session;
 		},
-		# forwards and backwards
+		# Fetch the rows forwards and backwards.
 		sub {
 			my ($session) = @_;
 			my @forward = split /\n/, $session->query_safe('FETCH ALL FROM c');
@@ -532,7 +534,7 @@ kept(
 # bgwriter has no database, so it must respect the snapshots of all databases.
 kept('a snapshot of another database', sub { hold_horizon($node, 'other') }, undef, $quit);
 
-# Wait until the slot has the xmin of the present snapshots of the standby.
+# Wait until the slot has the xmin of the standby's present snapshots.
 sub wait_for_feedback
 {
 	my $now = $node->safe_psql('postgres', 'SELECT clock_timestamp()');
@@ -544,7 +546,8 @@ SQL
 	return;
 }
 
-# With feedback, a standby reports its xmin.  The slot keeps it after the standby has stopped.
+# With hot_standby_feedback, a standby reports its xmin.  The slot keeps this xmin after the standby
+# has stopped.
 {
 	my $standby = PostgreSQL::Test::Cluster->new('reader');
 

@@ -2,7 +2,7 @@
 #
 # - bgwriter leaves a page alone while a snapshot, a prepared transaction or a replication slot may
 #   not see all rows of the page, and sets the page all-visible afterwards.
-# - A table that was truncated has no old bits.
+# - After a table was truncated, its visibility map has no bits of old pages.
 # - bgwriter tries few pages of a table if pages that it has set all-visible change again.
 # - A table without a visibility map gets one.
 # - The map is right after a crash, beside VACUUM, and on a standby.
@@ -21,14 +21,15 @@ use Time::HiRes qw(usleep);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-# All pages stay in memory and dirty, while checks read other pages.
+# All pages stay in memory and stay dirty, while checks read other pages.
 my $node = bgvacuum_node(
 	'visible',
 	init => [ allows_streaming => 1 ],
 	shared_buffers => '64MB',
 	conf => "wal_consistency_checking = all\nmax_wal_size = 4GB\n");
 
-# visible(NODE, TABLE) - return "PAGES VISIBLE FROZEN": all pages, all-visible and all-frozen ones
+# visible(NODE, TABLE) - return "PAGES VISIBLE FROZEN": the number of pages, of all-visible pages
+# and of all-frozen pages
 sub visible
 {
 	my ($on, $table) = @_;
@@ -38,7 +39,7 @@ sub visible
 	);
 }
 
-# index_only(NODE, TABLE) - return the number of rows by an index-only scan
+# index_only(NODE, TABLE) - return the number of rows that an index-only scan finds
 sub index_only
 {
 	my ($on, $table) = @_;
@@ -77,7 +78,7 @@ for my $kind (sort keys %keeps)
 	my ($hold, $release) = @{ $keeps{$kind} };
 	my $t = "kept_by_$kind";
 
-	# Create the page of the map before.
+	# Create the page of the visibility map first.
 	$node->safe_psql('postgres', "CREATE TABLE $t (i int PRIMARY KEY, t text)");
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (0, 'first'); VACUUM $t");
 	$hold->();
@@ -131,7 +132,7 @@ for my $how ('VACUUM', 'TRUNCATE')
 	check_heaps($node, $how);
 }
 
-## Beside VACUUM and clients that write, and after a crash
+## Check the map beside VACUUM and clients that write, and after a crash.
 $node->safe_psql('postgres',
 	'CREATE TABLE busy (i bigserial PRIMARY KEY, n int NOT NULL DEFAULT 0, t text)');
 for my $end ('immediate', 'fast')
@@ -239,7 +240,8 @@ $node->safe_psql('postgres',
 	'CREATE TABLE changed (i int PRIMARY KEY, n int NOT NULL, t text) WITH (fillfactor = 40); CREATE TABLE unchanged (i int PRIMARY KEY, n int NOT NULL, t text)'
 );
 {
-	# The background writer has to set the pages all-visible, not VACUUM.
+	# VACUUM these tables while they have only one row, so that the background writer sets the later
+	# pages all-visible, and not VACUUM.
 	$node->safe_psql('postgres', "INSERT INTO $_ VALUES (0, 0); VACUUM $_")
 	  for qw(changed unchanged);
 	my $stats = bgvacuum_stats($node);
@@ -250,7 +252,8 @@ $node->safe_psql('postgres',
 		'backing off: pages are set all-visible');
 }
 {
-	# While this snapshot exists, no page is set all-visible again, which would count as a success.
+	# While this snapshot exists, no page is set all-visible again.  Such a page would count as a
+	# success.
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', 'UPDATE changed SET n = n + 1');
 	$node->safe_psql('postgres',
@@ -265,8 +268,8 @@ $node->safe_psql('postgres',
 	$holder->quit;
 }
 
-## Each row has a transaction of its own.  Some are rolled back, and no session has read them
-## before.
+## Each row has a transaction or a subtransaction of its own.  Some of them are rolled back.  No
+## session has read the rows before.
 {
 	$node->safe_psql('postgres', 'CREATE TABLE singly (i int PRIMARY KEY, t text)');
 	$node->safe_psql('postgres', "INSERT INTO singly VALUES (0, 'first'); VACUUM singly");
@@ -295,10 +298,10 @@ $node->safe_psql('postgres',
 		$$});
 	my $stats = bgvacuum_stats($node);
 	$holder->quit;
-	# Each new transaction moves the horizon.
+	# Each new transaction advances the horizon.
 	my $insert = sub { $node->safe_psql('postgres', 'INSERT INTO wake VALUES (4)') };
 	ok(wait_for_stat($node, 'pages_frozen', 40, $stats, $insert), 'singly: pages are frozen');
-	# 3600 of the loop, 3200 of its subtransactions
+	# Count the first row, 3600 rows of the loop, and 3200 rows of its subtransactions.
 	for my $scan (qw(enable_indexscan enable_seqscan))
 	{
 		is( $node->safe_psql(
@@ -310,8 +313,8 @@ $node->safe_psql('postgres',
 	}
 	check_heaps($node, 'singly');
 
-	# VACUUM looks up the xids of rows that it freezes by page, not by row.  Each session reports
-	# its lookups before it ends.
+	# VACUUM looks up the xids of the rows that it freezes page by page, not row by row.  Each
+	# session reports its lookups before it ends.
 	set_parameters($node, bgwriter_vacuum => 'off');
 	$node->safe_psql('postgres',
 		q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off; SELECT pg_stat_force_next_flush()}
@@ -342,7 +345,8 @@ set_parameters($node, debug_bgwriter_vacuum => 'off');
 	cmp_ok($tried, '<', $pages, "waiting: the $pages pages are not tried in each of 20 rounds");
 	$stats = bgvacuum_stats($node);
 	$holder->quit;
-	# An insert creates the map if bgwriter has missed it.  Each new transaction moves the horizon.
+	# An insert creates the map if bgwriter has missed it.  Each new transaction advances the
+	# horizon.
 	my $insert = sub { $node->safe_psql('postgres', "INSERT INTO waiting VALUES (0, 'w')") };
 	ok( wait_for_stat($node, 'pages_frozen', $pages - 10, $stats, $insert),
 		'waiting: the pages are frozen after the snapshot has ended');
@@ -350,7 +354,7 @@ set_parameters($node, debug_bgwriter_vacuum => 'off');
 }
 set_parameters($node, debug_bgwriter_vacuum => 'on');
 
-## More tables than there are slots (256)
+## Use more tables than there are slots for tables (256).
 $node->safe_psql('postgres',
 	"CREATE TABLE many_$_ (i int); INSERT INTO many_$_ SELECT i FROM generate_series(1, 300) i; DELETE FROM many_$_ WHERE i % 2 = 0; DROP TABLE many_$_"
 ) for 1 .. 300;

@@ -1,9 +1,9 @@
-# Check transactions in progress whose xids are far from those where a process without a snapshot
-# starts to count: around 2^31, after it, and around 2^32.
+# Check transactions in progress whose xids are far from 3, the first normal xid, with which
+# TransactionXmin starts in each process.  These are xids around 2^31, after 2^31, and around 2^32.
 #
-# A process takes all xids before its TransactionXmin for completed, and xids are compared modulo
+# A process treats all xids before its TransactionXmin as completed, and xids are compared modulo
 # 2^32.  With a TransactionXmin of 3, these would be all xids from 2^31 + 3 to 2^32.  If bgwriter
-# did that, it would remove rows of transactions in progress.
+# left its TransactionXmin at 3, it would remove rows of transactions in progress.
 use strict;
 use warnings FATAL => 'all';
 
@@ -33,8 +33,8 @@ sub freeze_all
 	return;
 }
 
-# go_to(XID) - give the next transaction this xid, which is at most 2^31 after the oldest unfrozen
-# one
+# go_to(XID) - give the next transaction this xid, which must be at most 2^31 after the oldest
+# unfrozen xid
 sub go_to
 {
 	my ($xid) = @_;

@@ -1,13 +1,14 @@
 /*
- * What a program that uses the PostgreSQL JDBC driver sees of the compact
- * types: parameters and results of Java's own types, whether the driver
- * prepares on the server or not.
+ * Check how a program that uses the PostgreSQL JDBC driver reads and writes
+ * compact types.  Parameters and results have Java's own types, whether the
+ * driver prepares statements on the server or not.
  *
  *	java -cp postgresql.jar CompactTypes.java URL < SAMPLES
  *
- * SAMPLES has a line for each type, of fields separated by tabs: type, wide type,
- * kind, a bad value, its SQLSTATE, and good values.  Prints TAP lines without
- * numbers, "ok - NAME" or "not ok - NAME", that the calling test counts.
+ * SAMPLES has a line for each type, with fields separated by tabs: type, wide
+ * type, kind, a bad value, its SQLSTATE, and good values.  The program prints
+ * TAP lines without numbers, "ok - NAME" or "not ok - NAME", and the calling
+ * test counts them.
  */
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
@@ -46,7 +47,7 @@ public class CompactTypes
 	{
 	}
 
-	/* what the four ways to run a query are called, and the properties that lead to them */
+	/* the names of the four ways to run a query, and the properties that choose them */
 	static final String[][] MODES = {
 		{"unprepared", "prepareThreshold", "0"},
 		{"prepared", "prepareThreshold", "1"},
@@ -62,7 +63,7 @@ public class CompactTypes
 			out.println("not ok - " + name + ": got <" + got + ">, expected <" + expected + ">");
 	}
 
-	/* The value that a program has in hand for a literal. */
+	/* Return the Java value for a literal. */
 	static Object javaValue(String kind, String literal)
 	{
 		return switch (kind)
@@ -124,7 +125,7 @@ public class CompactTypes
 		String type = sample.type, name = mode + ": " + type + ": ", kind = sample.kind;
 		List<Object> values = sample.values, rows = new ArrayList<>(values);
 
-		/* a plan that the server has cached is for a table of one type */
+		/* use a table for each type, because the server caches plans of a table */
 		String table = "p_" + type, copied = "c_" + type;
 
 		rows.add(null);
@@ -132,7 +133,7 @@ public class CompactTypes
 		{
 			statement.execute("CREATE TEMP TABLE " + table + " (id int PRIMARY KEY, v " + type + ")");
 
-			/* one by one, and a NULL */
+			/* insert the values one by one, and a NULL */
 			try (PreparedStatement insert = connection.prepareStatement("INSERT INTO " + table + " VALUES (?, ?)"))
 			{
 				for (int i = 0; i < values.size(); i++)
@@ -154,7 +155,7 @@ public class CompactTypes
 				}
 			}
 
-			/* a parameter on either side of a comparison */
+			/* compare with a parameter on either side */
 			List<Object> found = new ArrayList<>(), expected = new ArrayList<>();
 			try (PreparedStatement right = connection.prepareStatement("SELECT id FROM " + table + " WHERE v = ?");
 				PreparedStatement left = connection.prepareStatement("SELECT id FROM " + table + " WHERE ? = v"))
@@ -171,7 +172,7 @@ public class CompactTypes
 			}
 			check(name + "parameters", found, expected);
 
-			/* Java's newer types */
+			/* use Java's newer types of time */
 			if (kind.equals("timestamp"))
 			{
 				try (PreparedStatement query = connection.prepareStatement("SELECT id FROM " + table + " WHERE v = ?"))
@@ -191,7 +192,7 @@ public class CompactTypes
 				}
 			}
 
-			/* what the driver makes of the type: an object that has its text */
+			/* the driver returns an object that has the text of the value */
 			try (ResultSet result = statement.executeQuery("SELECT v, v::" + sample.wide + " FROM " + table + " ORDER BY id"))
 			{
 				result.next();
@@ -201,7 +202,7 @@ public class CompactTypes
 				check(name + "text", ((PGobject) result.getObject(1)).getValue(), result.getString(1));
 				check(name + "cast to " + sample.wide, get(result, 2, kind), values.get(0));
 			}
-			/* which can be sent as it came */
+			/* such an object can be sent as a parameter */
 			try (ResultSet result = statement.executeQuery("SELECT v FROM " + table + " ORDER BY id");
 				PreparedStatement query = connection.prepareStatement("SELECT id FROM " + table + " WHERE v = ?"))
 			{
@@ -210,7 +211,7 @@ public class CompactTypes
 				check(name + "object as a parameter", column(query.executeQuery(), "int"), List.of(0));
 			}
 
-			/* a batch */
+			/* update in a batch */
 			try (PreparedStatement update = connection.prepareStatement("UPDATE " + table + " SET id = id + 100 WHERE v = ?"))
 			{
 				int[] ones = new int[values.size()];
@@ -238,14 +239,14 @@ public class CompactTypes
 				check(name + "inserted by batch", column(result, kind), values);
 			}
 
-			/* a cursor, in portions */
+			/* read with a cursor, three rows at a time */
 			statement.setFetchSize(3);
 			try (ResultSet result = statement.executeQuery("SELECT v FROM " + table))
 			{
 				check(name + "cursor", column(result, kind).size(), 20 + rows.size());
 			}
 
-			/* COPY, which the simple protocol has too */
+			/* use COPY, which the simple protocol has as well */
 			var copy = connection.unwrap(PGConnection.class).getCopyAPI();
 			ByteArrayOutputStream text = new ByteArrayOutputStream();
 			copy.copyOut("COPY " + table + " (v) TO STDOUT", text);
@@ -257,7 +258,7 @@ public class CompactTypes
 				check(name + "copied", column(result, "int"), List.of(0));
 			}
 
-			/* an array */
+			/* read an array */
 			try (ResultSet result = statement.executeQuery("SELECT array_agg(DISTINCT v) FROM " + table + " WHERE v IS NOT NULL"))
 			{
 				result.next();
@@ -271,7 +272,7 @@ public class CompactTypes
 		if (sample.bad.isEmpty())
 			return;
 
-		/* an error leaves the connection in order */
+		/* after an error, the connection still works */
 		try (PreparedStatement query = connection.prepareStatement("SELECT ?::text::" + type))
 		{
 			query.setString(1, sample.bad);

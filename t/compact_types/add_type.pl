@@ -1,11 +1,11 @@
 # A new version of the extension adds types to databases that use it.  Before ALTER EXTENSION
-# UPDATE, the library is newer than the SQL objects, and all works as before.  After it, the
-# database has the same objects as a database where the new version was created.  The types can
-# be used beside the old ones, and pg_dump and pg_upgrade carry them.
+# UPDATE, the library is newer than the SQL objects, and all works as before.  After ALTER EXTENSION
+# UPDATE, the database has the same objects as a database where the new version was created.  The
+# new types can be used beside the old ones, and pg_dump and pg_upgrade preserve them.
 #
 # The versions are made in a copy of the installation:
-#	0.9-test	has no uint3, which the library knows
-#	1.0			adds it, as a later version adds an integer type
+#	0.9-test	has no type uint3, although the library knows this type
+#	1.0			adds uint3, as a later version may add an integer type
 #	1.1-test	adds compact_char100
 use strict;
 use warnings FATAL => 'all';
@@ -83,7 +83,8 @@ sub same_lines
 	is(join("\n", splice @differences, 0, 20), '', $name);
 }
 
-# The objects of the extension compact_types, with all that queries depend on.
+# This query returns the objects of the extension compact_types, with all their properties that
+# queries depend on.
 my $members = q{(SELECT classid, objid FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid
   WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'compact_types') m};
 my $objects = <<"SQL";
@@ -106,7 +107,7 @@ SELECT 'type', t.oid::regtype, typlen, typbyval, typalign, typstorage, typcatego
 FROM pg_type t JOIN $members ON objid = t.oid AND classid = 'pg_type'::regclass;
 SQL
 
-# The owner of the database is no superuser: the extension is a trusted one.
+# The owner of the database does not need to be a superuser, because the extension is trusted.
 $node->safe_psql('postgres', 'CREATE ROLE app_owner LOGIN');
 $node->safe_psql('postgres', 'CREATE DATABASE app OWNER app_owner');
 run(<<'SQL');

@@ -1,9 +1,10 @@
 # Check compact_types.advise() and convert() on tables with rows.
 #
-# - The predicted number of pages is right: a table that is built as proposed has as many pages.
+# - The predicted number of pages is right: a table that is built as proposed has this number of
+#   pages.
 # - Another session sees the progress of a conversion.
-# - No row is lost, neither of sessions that write before a conversion nor of those that wait for
-#   it.
+# - No row is lost, whether a session writes it before a conversion or waits for the conversion
+#   first.
 # - A conversion that fails or is cancelled leaves everything as it was.
 use strict;
 use warnings FATAL => 'all';
@@ -74,7 +75,7 @@ my %tables = (
 		FROM generate_series(1, 4000) i},
 		'ALTER TABLE %s ADD PRIMARY KEY (id); CLUSTER wide USING wide_pkey'
 	],
-	# a NULL bitmap only because of a dropped column; pages that are not filled
+	# rows that have a NULL bitmap only because of a dropped column, and pages that are not filled
 	dropped => [
 		'x int, a smallint, gone text, b bigint, c char(8), d smallint, e bigint, f bool, g bool',
 		q{
@@ -109,7 +110,7 @@ for my $table (sort keys %tables)
 		q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')},
 		'');
 	my $part = $advice->('heap_pages_after', ', sample_pages => ' . int($now / 3));
-	# Compare the values as text, because the types of the columns differ.
+	# Compare the values as text, because the types of the columns differ between the tables.
 	my $fields = join(", '|', ", map { 'rtrim(' . $_ . '::text)' } split(/, /, $order));
 	my $contents = sub {
 		query(
@@ -121,7 +122,8 @@ for my $table (sort keys %tables)
 	# Build the new table as proposed, and let INSERT fill it.
 	query($advice->('create_statement', ''));
 	query("INSERT INTO ${table}_compact ($order) SELECT $order FROM $table");
-	# INSERT fills up earlier pages if rows differ much in size.  CLUSTER puts the rows in order.
+	# If rows differ much in size, INSERT puts small rows on earlier pages.  CLUSTER puts the rows
+	# back in order.
 	query("CREATE INDEX wide_id ON wide_compact (id); CLUSTER wide_compact USING wide_id")
 	  if $table eq 'wide';
 	within(
@@ -169,8 +171,8 @@ SQL
 }
 
 #
-# Progress.  A conversion evaluates the CHECK constraint again for each row.  The constraint waits
-# at a row that the test chooses.
+# Progress: A conversion evaluates the CHECK constraint again for each row.  The function of the
+# constraint waits at a row that the test chooses.
 #
 query(<<'SQL');
 CREATE FUNCTION hold(c text) RETURNS bool LANGUAGE plpgsql AS $$

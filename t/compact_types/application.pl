@@ -31,7 +31,7 @@ my %modes = (
 		}
 	},);
 
-# Differences that are documented, in both modes or in one of them
+# Documented differences, in both modes or in one of them
 my @differences = (
 	{
 		doc => 'A converted column has a type name and an OID of its own',

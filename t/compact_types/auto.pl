@@ -198,7 +198,7 @@ is( run(q{CREATE FOREIGN TABLE kept_foreign (c char(24)) SERVER files OPTIONS (f
 	'foreign table and composite type: no notice');
 unlike(types('kept_foreign'), qr/compact/, 'a foreign table keeps its types');
 unlike(types('kept_type'), qr/compact/, 'a composite type keeps its types');
-# The child has the column already.
+# The child already has the column that is added to the parent.
 run('CREATE TABLE child (d char(24)) INHERITS (parent); SET compact_types.auto = off; ALTER TABLE child ADD e char(24)'
 );
 like(
@@ -268,8 +268,8 @@ like(
 	qr/^ERROR:  length for type varchar cannot exceed 10485760\nLINE 1/,
 	'varchar that is too long: error of the server');
 
-# Two tables are created by the same definition, with the settings on and off.  They must give the
-# same answers, except where an answer names the type.
+# Two tables are created by the same definition, with the settings on and off.  Both tables must
+# give the same results, except where a result names the type.
 my $varchar_table =
   'c varchar(6), d varchar(6) DEFAULT \'none  \', n int, s serial, CHECK (length(c) < 6 OR d <> \'check\')';
 run("CREATE TABLE same_on ($varchar_table); CREATE UNLOGGED TABLE same_unlogged ($varchar_table)",
@@ -323,7 +323,7 @@ for my $sql (@same)
 }
 
 #
-# Foreign keys: both sides get a compact type, or both keep their types.
+# Foreign keys: the columns of both sides get a compact type, or both keep their types.
 #
 my %references = (
 	'parent made without' =>
@@ -393,7 +393,7 @@ for my $name (sort keys %references)
 	is(types('r'), $types, "foreign key: $name");
 	$node->safe_psql('app', 'DROP TABLE IF EXISTS r');
 }
-# Foreign keys that ALTER TABLE adds, with the steps in every order
+# Foreign keys that ALTER TABLE adds, with its subcommands in every order
 my %later = (
 	'ADD COLUMN' => [
 		'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30) REFERENCES p_on, ADD d varchar(30) REFERENCES p_off',
@@ -652,8 +652,8 @@ DROP EVENT TRIGGER logger;
 SELECT * FROM log;
 SQL
 
-# The script of an extension gets the types that it names.  So do the commands of event triggers
-# that fire during the script.
+# The script of an extension gets the types that it names.  The same is true for commands of event
+# triggers that fire during the script.
 $node->safe_psql('app', <<'SQL');
 SET client_min_messages = warning;
 SET compact_types.auto = on;
@@ -684,7 +684,7 @@ is(types('off'), 'c character(24)',
 like(types('t'), qr/^i integer, c compact_char24,/, 'a dump names compact types');
 
 #
-# In a session that has not preloaded the library
+# Sessions that have not preloaded the library
 #
 $node->append_conf('postgresql.conf', "session_preload_libraries = ''");
 $node->reload;
@@ -724,7 +724,7 @@ like(
 is( error("$load CREATE INDEX ON patterned (c varchar_pattern_ops)") =~ s/\nLOCATION.*//gr,
 	qq(NOTICE:  00000: index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"),
 	'CREATE INDEX replaces an operator class of varchar after the library is loaded');
-# If the setting is set before the library is loaded, no library knows it yet.
+# The setting can be set before the library is loaded, because the server does not know it yet.
 like(
 	error("SET compact_types.auto = on; $load"),
 	qr/^WARNING:  55000: $refusal\nHINT/,
@@ -745,8 +745,8 @@ is( $node->safe_psql('app',
 is(error("$load ALTER ROLE alice SET compact_types.auto = on"),
 	'', 'ALTER ROLE ... SET compact_types.auto is accepted');
 
-# A parallel worker loads the library in another way than its leader.  The worker must not refuse
-# the leader's setting.
+# A parallel worker does not load the library in the same way as its leader.  The worker must not
+# refuse the leader's setting.
 for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 {
 	$node->append_conf('postgresql.conf', <<"CONF");
@@ -766,7 +766,7 @@ CONF
 		'SET client_min_messages = warning; DROP TABLE IF EXISTS w; CREATE TABLE w (c char(24))');
 	is(types('w'), 'c compact_char24', "$setting: the value of the configuration file is used");
 
-	# A background process that loads the library must not refuse the setting, either.
+	# Also a background process that loads the library must not refuse the setting.
 	my $offset = -s $node->logfile;
 	$node->safe_psql('app', q{INSERT INTO w SELECT i FROM generate_series(1, 1000) i});
 	$node->append_conf('postgresql.conf', "autovacuum = on\nautovacuum_naptime = 1\n");

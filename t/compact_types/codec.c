@@ -54,7 +54,10 @@ pfree(void *pointer)
 	free(pointer);
 }
 
-/* Size of the last matcher, the codec's search table of a dictionary */
+/*
+ * Size of the last matcher (the table with which the codec searches a
+ * dictionary)
+ */
 static Size matcher_size;
 
 void *
@@ -263,8 +266,8 @@ reference_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 	for (int pos = len - 1; pos >= 0; pos--)
 	{
 		/*
-		 * Only a cheaper code replaces the choice, so try the preferred codes
-		 * first.
+		 * A code replaces the earlier choice only if it is cheaper, so try the
+		 * preferred codes first.
 		 */
 		cost[pos] = PG_INT32_MAX;
 		for (int n = Min(8, len - pos); n > 0; n--)
@@ -301,7 +304,10 @@ reference_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 	return outlen;
 }
 
-/* Use the longest symbol at every position, to compare the resulting sizes. */
+/*
+ * Encode with the longest symbol at every position, to compare the resulting
+ * size with the codec's.
+ */
 static int
 greedy_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 {
@@ -441,7 +447,8 @@ check_encode(int which, const uint8 *data, int len)
 	int			slack[] = {0, 0, 1, 7, 40};
 
 	/*
-	 * Limits of the exact size, of some bytes more, and then of too few bytes.
+	 * Encode with a limit of the exact size and of some bytes more, and then
+	 * with limits that are too low.
 	 */
 	for (int i = 0; i < 5; i++)
 	{
@@ -580,10 +587,10 @@ sign(int n)
 }
 
 /*
- * Check the value of a string.  Decoding returns the string.  A second
- * encoding returns the same value.  The value is not larger than the string,
- * except for one byte if the string begins with certain control characters.
- * Values compare like their strings.
+ * Check the value of a string.  Decoding must return the string.  A second
+ * encoding must return the same value.  The value must not be larger than the
+ * string, except for one byte if the string begins with certain control
+ * characters.  Values must compare like their strings.
  */
 static void
 check_value(const uint8 *data, int len, const uint8 *other, int other_len)

@@ -1,13 +1,14 @@
 # Check the codecs of compact_text in a program that runs without a server.  gcc adds checks for
-# memory errors and undefined behavior to it (-fsanitize).  A second program is optimized instead.
+# memory errors and undefined behavior to the program (-fsanitize).  A second program is built with
+# optimization, and without these checks.
 #
-# - The dictionaries have the CRCs that they were frozen with.
+# - The dictionaries have the CRCs that they had when they were frozen.
 # - Each string is encoded to the same bytes as by a simple reference implementation.
-# - Each string is decoded to itself.
+# - Decoding returns the string that was encoded.
 # - Decoding of any bytes neither crashes nor reads or writes out of bounds.
 #
-# PGDENSE_FUZZ_CASES is the number of strings (default 2000), PGDENSE_FUZZ_SEED
-# the random seed, which is printed.
+# PGDENSE_FUZZ_CASES is the number of strings (default 2000).  PGDENSE_FUZZ_SEED is the random seed,
+# which the test prints.
 use strict;
 use warnings FATAL => 'all';
 
@@ -22,7 +23,7 @@ my $seed = $ENV{PGDENSE_FUZZ_SEED} || time();
 my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../..');
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 
-# Frozen: stored values depend on every symbol and on its place.
+# These CRCs must never change, because stored values depend on every symbol and on its place.
 my %crc = (
 	latin => '51879BB5',
 	cjk => '8DB5677B',

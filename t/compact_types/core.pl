@@ -38,7 +38,7 @@ run_log(
 		'--max-concurrent-tests=20', map { "--load-extension=$_" } @extensions
 	]);
 
-# The files that pg_regress writes have the differences.
+# Read the differences from the files that pg_regress writes.
 my $diffs = -e "$out/regression.diffs" ? slurp_file("$out/regression.diffs") : '';
 my $log = -e "$out/regression.out" ? slurp_file("$out/regression.out") : '';
 my @failed = $log =~ /^not ok +\d+ +[-+] (\w+)/mg;
@@ -47,9 +47,9 @@ my $passed = () = $log =~ /^ok +\d+ +[-+] /mg;
 note "$passed tests passed";
 cmp_ok($passed, '>', 200, 'more than 200 tests of core passed');
 
-# Three tests differ, for known reasons.  Their additional lines are checked below.  One lists the
-# catalogs, one the event triggers, and one the types whose names are like int_, such as int1.  From
-# 18 on, another test shows the last of the functions with the name abs.
+# Three tests differ, for known reasons.  Their additional lines are checked below.  One test lists
+# the catalogs, one lists the event triggers, and one lists the types whose names are LIKE 'int_',
+# such as int1.  From 18 on, another test shows the last of the functions with the name abs.
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $known = ($major >= 18 ? 'btree_index ' : '') . 'collate.icu.utf8 event_trigger opr_sanity';
 my %section = $diffs =~ m{^diff \S+ \S+/expected/([\w.]+)\.out \S+\n(.*?)(?=^diff |\z)}msg;
@@ -57,9 +57,10 @@ is(join(' ', sort keys %section), $known, 'exactly the known tests differ')
   or diag substr($diffs, 0, 20000);
 is(scalar(keys %section), scalar(@failed), 'the differences of all failed tests were checked');
 
-# Additional lines must be of the compact types.  Such a line has the OID of one of their objects,
-# an operator of their families (#=#), or the name of one of their types, families or classes.
-# Also, the families lack operators for pairs of the types that stand in for literals and operands.
+# Each additional line must be about the compact types.  Such a line has the OID of one of their
+# objects, an operator of their families (#=#), or the name of one of their types, families or
+# classes.  Other lines say that the families lack operators for pairs of stand-ins (the internal
+# types that literals and operands get).
 my %members = map { $_ => 1 } split /\n/, $node->safe_psql('regression', <<'SQL');
 SELECT d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 WHERE d.deptype = 'e' AND e.extname ~ '^compact_'
@@ -70,7 +71,8 @@ for my $line (map { split /\n/ } values %section)
 	next if $line !~ /^([-+])(.*)/ || $line =~ /^(---|\+\+\+) \//;
 	my ($sign, $text) = ($1, $2);
 
-	# Columns are as wide as their widest value, and the number of rows differs.
+	# Ignore spaces and row counts, because columns are as wide as their widest value, and the
+	# number of rows differs.
 	$text =~ s/\s+/ /g;
 	$text =~ s/^ | $//g;
 	next if $text =~ /^[-+ ]*$/ || $text =~ /^\(\d+ rows?\)$/;

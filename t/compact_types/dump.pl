@@ -1,9 +1,9 @@
 # Check dump and restore of the compact types.
 #
-# - A type compact_charN that is an extension of its own is one line of the dump.  A compact_charN
-#   that create_char() made is dumped with all its objects.
-# - Data are the same in text and in binary format.
-# - The restored database has the same objects and works as the first one.
+# - If a type compact_charN is an extension of its own, the dump has one line for it.  If
+#   create_char() made the type, the dump has all its objects.
+# - Data are the same after COPY in text format and in binary format.
+# - The restored database has the same objects as the first database, and works in the same way.
 use strict;
 use warnings FATAL => 'all';
 
@@ -75,7 +75,7 @@ sub contents
 		  . q{SELECT count(*) FROM app.t WHERE app.f(c);});
 }
 
-# The objects of the types in a database: names, signatures and properties
+# This query returns the objects of the types in a database: names, signatures and properties.
 my $objects = <<'SQL';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprcode::regprocedure, oprcom::regoperator,
        oprnegate::regoperator, oprrest, oprjoin, oprcanhash, oprcanmerge
@@ -138,8 +138,8 @@ for my $format ('plain', 'custom')
 	  "$dir/second.dump";
 	ok($first eq $second, "$format: the dump of the restored database is the same");
 
-	# An index on a column of the type without an extension is used if the schema of the type is in
-	# the search_path.
+	# If a type has no extension, an index on its column is used if the schema of the type is in the
+	# search_path.
 	my $explain =
 	  'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.t WHERE';
 	like($node->safe_psql($target, "$explain c = 'y'::text"),
@@ -167,7 +167,7 @@ for my $format ('plain', 'custom')
 		"$format: the index of the length without an extension serves a prefix");
 }
 
-# Binary COPY, also with a conversion of the encoding
+# Test binary COPY, also with a conversion of the encoding.
 $node->safe_psql('source', "COPY app.$_ TO '$dir/$_.bin' (FORMAT binary)") for 'c', 's', 't';
 $node->safe_psql('target_plain', "TRUNCATE app.$_; COPY app.$_ FROM '$dir/$_.bin' (FORMAT binary)")
   for 'c', 's', 't';
@@ -224,7 +224,7 @@ binary_error(
 	'a binary compact_text must be the string, not its encoded form',
 	'compact_text');
 
-# A value that is too long is a soft error on servers that have these.
+# A value that is too long is a soft error on servers that have soft errors.
 if ($node->pg_version >= 17)
 {
 	is( $node->safe_psql(

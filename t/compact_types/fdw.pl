@@ -1,5 +1,6 @@
-# Check postgres_fdw with the extensions as shippable.  Conditions, joins, sorts and aggregates of
-# compact types must run on the remote server, and must give the same results there.
+# Check postgres_fdw if its option "extensions" names the extensions of the compact types.
+# Conditions, joins, sorts and aggregates of compact types must run on the remote server, and must
+# give the same results there.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,8 +17,8 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-# The foreign server is the same database.  The schema of the foreign tables is not the schema of
-# the types there, so postgres_fdw has to qualify the types.
+# The foreign server is the same database.  On the remote side, the tables and the types are in
+# different schemas, so postgres_fdw has to qualify the types.
 my ($host, $port) = ($node->host, $node->port);
 my $shippable = join ', ', @extensions;
 $node->safe_psql(
@@ -65,8 +66,8 @@ sub answers
 }
 
 # Before 17, the array type of an extension's type does not count as a member of the extension, so
-# postgres_fdw does not send an IN list to the remote server.  The list of seconds4tz is an array of
-# timestamptz.
+# postgres_fdw does not send an IN list to the remote server.  For seconds4tz it does, because the
+# list is an array of timestamptz.
 my $ships_arrays = $node->pg_version >= 17;
 
 for my $sample (@samples)
@@ -148,7 +149,7 @@ for my $sample (@samples)
 	my ($plan) = answers('unshipped', "EXPLAIN (VERBOSE, COSTS OFF) $queries[0][2]");
 	unlike($plan, qr/Remote SQL: .*WHERE/, "$type: without the option, no condition is shipped");
 
-	# parameters, which are sent in text format
+	# Test parameters, which are sent in text format.
 	is( (   answers(
 				'here',
 				"PREPARE p($type, $wide) AS SELECT id FROM $t WHERE v = \$1 OR v = \$2",
@@ -157,7 +158,7 @@ for my $sample (@samples)
 		42,
 		"$type: parameters work");
 
-	# changes
+	# Test INSERT, UPDATE and DELETE.
 	my $changed = $expr =~ s/\bi\b/(id + 300)/gr;
 	($plan) = answers(
 		'here',

@@ -1,11 +1,10 @@
-# Differential fuzzing of fixed-length strings: compact_charN must give the same answers as
-# char(N).  The strings are random and fit into N bytes.  The databases have every kind of
-# collation, and a single-byte and a multibyte encoding.  Operators with every string type on
-# either side, order, hash values, output, casts, binary format, uniqueness and index scans are
-# compared.
+# Differential fuzzing of fixed-length strings: compact_charN must give the same results as char(N).
+# The strings are random and fit into N bytes.  The databases have every kind of collation, and a
+# single-byte or a multibyte encoding.  The test compares operators with every string type on either
+# side, order, hash values, output, casts, binary format, uniqueness and index scans.
 #
-# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000),
-# PGDENSE_FUZZ_SEED the random seed, which is printed.
+# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000).  PGDENSE_FUZZ_SEED is
+# the random seed, which the test prints.
 use strict;
 use warnings FATAL => 'all';
 
@@ -55,8 +54,8 @@ sub copy_escape
 	return $s;
 }
 
-# Compare a pair of samples x and y, where c is compact_charN, b is char(N) and t is the text of b.
-# Each expression is true if compact_charN gives another answer.
+# These expressions compare a pair of samples x and y, where c is compact_charN, b is char(N) and t
+# is the text of b.  Each expression is true if compact_charN gives another result.
 my @operators = ('=', '<>', '<', '<=', '>', '>=');
 my @pattern_operators = ('LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE', '~', '!~', '~*', '!~*', '^@');
 my %pair_checks;
@@ -91,7 +90,7 @@ my %single_checks = (
 	'stored size' => q{pg_column_size(c) <> N},);
 
 # Make patterns from a sample: LIKE patterns and regular expressions that match the sample, or
-# almost match it.  They have a fixed prefix of any length.
+# almost match it.  The patterns have a fixed prefix of any length.
 my $pattern_functions = <<'SQL';
 CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
   AS $$SELECT regexp_replace($1, '([\\%_])', '\\\1', 'g')$$;
@@ -109,7 +108,7 @@ CREATE FUNCTION patterns_of(t text, n int) RETURNS TABLE (operator text, pattern
   UNION ALL
   SELECT '^@', p FROM unnest(ARRAY[t, left(t, n), left(t, n) || ' ']) p
 $$;
--- Do the first 2000 values match as the texts do, by way of an index?
+-- Check that an index scan finds the same of the first 2000 values as a scan of the texts.
 CREATE FUNCTION check_patterns(samples regclass, rounds int, OUT wrong text, OUT indexed int, OUT prefixes int) LANGUAGE plpgsql
   SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -148,7 +147,7 @@ sub fuzz_database
 {
 	my ($db, $create, $encoding, $alphabet, @lengths) = @_;
 
-	# Forget the string from the previous database: it may not be valid in this encoding.
+	# Forget the last string of the previous database, because it may not be valid in this encoding.
 	$last = '';
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 $create");
 	$node->safe_psql($db, $pattern_functions);
@@ -193,7 +192,7 @@ SQL
 		@wrong = grep { shift @counts } sort keys %single_checks;
 		is("@wrong", '', "$db: $type is written, cast and hashed as char($n) is");
 
-		# order, by a sort with and without abbreviated keys, and by the index
+		# Compare the order, by a sort with and without abbreviated keys, and by the index.
 		is($node->safe_psql($db, <<"SQL"), '0|0|0', "$db: $type sorts as char($n) does");
 SELECT count(*) FILTER (WHERE by_c <> by_b), count(*) FILTER (WHERE by_c_desc <> by_b_desc),
        count(*) FILTER (WHERE rank_c <> rank_b)
@@ -228,8 +227,8 @@ SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples_$n y WHERE y.c = x.c
 FROM (SELECT c, b, t, count(*) AS n FROM samples_$n GROUP BY c, b, t ORDER BY min(id) LIMIT 500) x
 SQL
 
-		# patterns on every other sample; then as constants with an index, first with the collation
-		# of the database, then with C
+		# Match patterns against every other sample.  Then match constant patterns with an index,
+		# first with the collation of the database, and then with C.
 		$columns = join ",\n", map {
 			"count(*) FILTER (WHERE operator = '$_' AND (y.c $_ pattern) IS DISTINCT FROM (y.t $_ pattern))"
 		} @pattern_operators;
@@ -249,7 +248,7 @@ SQL
 		is($indexed, $prefixes, "$db: the index on $type serves a fixed prefix");
 		$all_prefixes += $prefixes;
 
-		# Block ranges of the sorted table; the index excludes most of them.
+		# The table is sorted, so the index excludes most block ranges.
 		is( $node->safe_psql($db,
 				<<"SQL"), '0|0|0|0|t|t', "$db: BRIN, min and max of $type find what a scan finds");
 CREATE TABLE ordered_$n AS SELECT id, c, b, t FROM samples_$n WHERE id <= 2000 ORDER BY c;
@@ -293,8 +292,8 @@ SKIP:
 		@lengths[ 1 .. 4 ]);
 
 	# The histogram is so coarse that the planner has to estimate the range of strings with a
-	# prefix.  In collation C, the strings that begin with '9' end before ':', the next character.
-	# In this ICU collation, ':' is no such upper bound.
+	# prefix.  In collation C, all strings that begin with '9' are less than ':', the next
+	# character.  In this ICU collation, ':' is not such an upper bound.
 	is( $node->safe_psql('utf8_icu',
 			<<'SQL'), 't', 'the estimate for a prefix is close to the one for text');
 CREATE TABLE estimated (c compact_char24, t text);

@@ -1,7 +1,8 @@
-# Check that hostile users cannot misuse the extension.  They shadow objects that statements of the
-# extension use, choose names and comments that look like SQL, create types with the names of
-# compact types before the extension does, and send binary input that no client sends.  No code of
-# these users may run with the rights of another user, and the server must not crash.
+# Check that hostile users cannot misuse the extension.  Hostile users create objects with the names
+# of objects that statements of the extension use, choose names and comments that look like SQL,
+# create types with the names of compact types before the extension does, and send binary input that
+# no client sends.  No code of these users may run with the rights of another user, and the server
+# must not crash.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,7 +18,8 @@ my $node = security_node('hostile');
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 
 #
-# Shadows of types, functions and operators, in a schema that is first in the search_path
+# Types, functions and operators with the names of core's objects, in a schema that is first in the
+# search_path
 #
 security_database($node, 'shadow');
 $node->safe_psql('shadow',
@@ -189,7 +191,7 @@ foreach my $sql (
 	like((($node->psql('before', $sql, extra_params => [ '-U', 'role_a' ]))[2]),
 		qr/ERROR:  (permission denied|must be owner)/, $sql);
 }
-# The owner of the extension does not own its objects, either.
+# The owner of the extension is not the owner of its objects.
 $node->safe_psql('before', 'DROP EXTENSION compact_types');
 as_role($node, 'before', 'role_a', 'CREATE EXTENSION compact_types');
 foreach my $sql (
@@ -207,7 +209,7 @@ foreach my $sql (
 }
 
 #
-# Names and comments that look like SQL, under both meanings of a backslash
+# Names and comments that look like SQL, with both settings of standard_conforming_strings
 #
 security_database($node, 'names', 'compact_types');
 my $odd = q{o'd"d\\};
@@ -347,8 +349,8 @@ foreach my $type (sort keys %valid)
 	$node->safe_psql('input', "CREATE TABLE t_$name (v $type)");
 	my $states = $node->safe_psql('input',
 		"SELECT load('t_$name', '$dir/' || i) FROM generate_series($first, $case - 1) i");
-	# Text of an invalid encoding, a wrong length, a value out of range, wrong binary data, too
-	# little or too much of it
+	# The allowed errors are: text in an invalid encoding, a wrong length, a value out of range,
+	# wrong binary data, and too little or too much binary data.
 	unlike(
 		$states,
 		qr/^(?!00000|22021|22001|22003|22008|22P03|08P01|54000$)/m,

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# the file of Debian's package
+# The path is that of Debian's package.
 my $driver = '/usr/share/java/postgresql.jar';
 
 # The driver connects by TCP only.  Any user of the machine can connect to a TCP port, but not to

@@ -1,14 +1,14 @@
-# Differential fuzzing of comparisons between a narrow scalar column and values without a type of
-# their own: literals, and parameters with and without a type, on either side, and of joins of such
-# columns.  The wide type must give the same answer: the same count, or an error on both sides.  The
-# wide types are int8, numeric, timestamp and timestamptz.
+# Differential fuzzing of comparisons between a narrow scalar column and literals or parameters
+# (with and without a type) on either side, and of joins of such columns.  A query must give the
+# same result with the narrow type and with its wide type: the same count, or an error for both
+# types.  The wide types are int8, numeric, timestamp and timestamptz.
 #
 # If no operator determines the type of a literal, as in an IN list, CASE or UNION, the query with
-# the narrow type may give an error although the query with the wide type gives none.  It must never
-# give another count.
+# the narrow type may give an error although the query with the wide type gives none.  The query
+# must never give another count.
 #
-# PGDENSE_FUZZ_CASES is the number of literals (default 2000), PGDENSE_FUZZ_SEED the
-# random seed, which is printed.
+# PGDENSE_FUZZ_CASES is the number of literals (default 2000).  PGDENSE_FUZZ_SEED is the random
+# seed, which the test prints.
 use strict;
 use warnings FATAL => 'all';
 
@@ -31,7 +31,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf',
 	"fsync = off\njit = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
 $node->start;
-# compact_decimal8_9 has no extension, so its operators are in the schema.
+# compact_decimal8_9 has no extension, so its operators are in the schema compact_types.
 my @decimals = ('4_0', '4_2', '8_2', '8_9');
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
@@ -134,8 +134,8 @@ my @conditions = (
 	'C %s A OR C = B',
 	'C = A AND C %s B');
 
-# Queries of table S whose literals get the type of the column, because they have no operator of
-# their own
+# Queries of table S whose literals get the type of the column, because no operator determines their
+# type
 my @lists = (
 	'SELECT count(*) FROM S WHERE C IN (A, B)',
 	'SELECT count(*) FROM S WHERE C NOT IN (A, B)',
@@ -289,7 +289,7 @@ LIMIT 5
 SQL
 	}
 
-	# parameters without a type, which a driver binds in text format
+	# Test parameters without a type, which a driver binds in text format.
 	my ($stdout, $stderr);
 	my $stdin = encode_json(\@protocol);
 	IPC::Run::run(
@@ -310,7 +310,7 @@ SQL
 	note $stdout;
 	is($stderr, '', "$type: nothing on stderr");
 
-	# parameters without a type in the extended protocol, as a driver sends them
+	# Test parameters without a type in the extended protocol, as a driver sends them.
 	my @sent = grep { $_->[3] !~ /^['\s]*$/ && $_->[4] !~ /^['\s]*$/ } @bound;
 	splice @sent, 40;
 	my (@script, @variables);
@@ -348,7 +348,7 @@ SELECT count(DISTINCT id), count(*) FILTER (WHERE least <> greatest)
 FROM (SELECT id, min(n) AS least, max(n) AS greatest FROM got WHERE type = '$name' GROUP BY id) s
 SQL
 
-	# joins of the column with itself and with the wide column, by each method
+	# Join the column with itself and with the wide column, by each join method.
 	for my $op ('=', '<', '>=')
 	{
 		my %methods = (
@@ -440,7 +440,7 @@ for my $decimal (@decimals)
 		random => sub { random_decimal($scale) });
 }
 
-# A value that a statement only stores is rounded, as by numeric(p,s) and timestamp(0).
+# If a statement only stores a value, the value is rounded, as numeric(p,s) and timestamp(0) do.
 my @stored = (
 	'INSERT INTO S VALUES (1, :d, :s), (2, :d, :s)',
 	'INSERT INTO S SELECT 3, :d, :s',
@@ -481,7 +481,7 @@ for my $mode ('extended', 'prepared')
 }
 
 # A parameter that got the narrow type is cast to another type, or is stored in a column of another
-# type.  That is an error (undef) unless the value is exact.
+# type.  Such a statement raises an error (undef) unless the type holds the value exactly.
 $node->safe_psql('postgres', <<'SQL');
 CREATE DOMAIN price AS compact_decimal4_2;
 CREATE TYPE pair AS (d compact_decimal4_2, n numeric);

@@ -71,7 +71,7 @@ SQL
 }
 
 my @tables = ('same', 'whole', 'to_wide', 'from_wide', map { "key_$_->{type}" } @samples);
-# In binary format, both sides must have the same type.
+# In binary format, replicate only columns whose types have the same binary format on both sides.
 my $columns = join ', ', 'id', map { $_->{type} } grep { $_->{binary} } @samples;
 my %lists = (to_wide => $columns, from_wide => $columns);
 
@@ -128,14 +128,14 @@ for my $format (sort keys %subscriptions)
 }
 compare('the first copy');
 
-# value(SAMPLE, N) - return the N-th value, where N is an expression
+# value(SAMPLE, N) - return SQL for the N-th value, where N is an SQL expression
 sub value
 {
 	my ($sample, $n) = @_;
 	return $sample->{expr} =~ s/\bi\b/($n)/gr;
 }
 
-# assignments(N) - return assignments of the N-th value to the columns of all samples
+# assignments(N) - return SQL that assigns the N-th value to the columns of all samples
 sub assignments
 {
 	my ($n) = @_;

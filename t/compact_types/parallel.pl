@@ -1,4 +1,4 @@
-# Check that compact types give the same answers as their wide types in parallel plans, after
+# Check that compact types give the same results as their wide types in parallel plans, after
 # parallel index builds and under JIT, and that amcheck finds no error in their tables and indexes.
 use strict;
 use warnings FATAL => 'all';
@@ -55,8 +55,8 @@ SET jit_inline_above_cost = 0;
 SET jit_optimize_above_cost = 0;
 SQL
 
-# by name: settings, a pattern of the parallel plan, and the query, where COLUMN is the compact or
-# the wide column and VALUE a value of the wide type
+# Each query has a name, settings, a pattern of the parallel plan, and its text.  In the text,
+# COLUMN is the compact or the wide column, and VALUE is a value of the wide type.
 my %queries = (
 	'scan' => [
 		'SET enable_indexscan = off; SET enable_bitmapscan = off;', qr/Parallel Seq Scan/,
@@ -102,7 +102,7 @@ for my $sample (@samples)
 	my ($c, $w) = ("c_$type", "w_$type");
 	my $value = $expr =~ s/\bi\b/42/gr;
 
-	# Create indexes.  Workers help to build the first two.
+	# Create indexes.  Parallel workers help to build the first two.
 	$node->safe_psql('postgres', <<"SQL");
 $modes{parallel}
 SET max_parallel_maintenance_workers = 2;
@@ -173,7 +173,7 @@ elsif (`pg_config --configure` =~ /--with-llvm/)
 	}
 }
 
-# Check by amcheck, after rows have changed since the indexes were built.
+# Change rows after the indexes were built, and then check tables and indexes with amcheck.
 my $changes = join ', ', map { "c_$_->{type} = " . ($_->{expr} =~ s/\bi\b/(id + 1)/gr) } @samples;
 $node->safe_psql('postgres', <<"SQL");
 UPDATE big SET $changes WHERE id % 5 = 1;

@@ -1,5 +1,5 @@
-# Check that pgbench runs on tables that convert() has converted by default.  It would fail on
-# columns that are only wide enough for the present values, as with narrow => true.
+# Check that pgbench runs on tables that convert() has converted by default.  pgbench would fail if
+# columns were only wide enough for the present values, as with narrow => true.
 use strict;
 use warnings FATAL => 'all';
 
@@ -50,7 +50,7 @@ is( $node->safe_psql(
 	't',
 	'the balances agree');
 
-# narrow => true has this risk, and advise() says so.
+# With narrow => true, later values may not fit, and advise() reports this risk.
 my $risks = $node->safe_psql(
 	'postgres',
 	join "\nUNION ALL\n",

@@ -1,8 +1,9 @@
-# Check the way back from a conversion.
+# Check that revert() undoes a conversion.
 #
 # - A dump of the schema after convert() and revert() is the dump from before.
-# - The notes on conversions survive renaming, and a dump and its restore.
-# - Code of a table's owner runs with his rights only.
+# - The notes on conversions, which revert() reads, stay valid after renaming, and after dump and
+#   restore.
+# - Code of a table's owner runs only with the rights of this owner.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,7 +20,7 @@ my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my $dir = File::Spec->rel2abs($node->basedir);
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 
-# schema(DATABASE) - return a dump of its schema
+# schema(DATABASE) - return a dump of the schema of a database
 sub schema
 {
 	my ($database) = @_;
@@ -290,8 +291,8 @@ SQL
 	return;
 }
 
-# reverts(NAME, TRAPS, CALL, TYPE) - check that CALL runs only these traps, as role_a, and that
-# column c has this type afterwards
+# reverts(NAME, TRAPS, CALL, TYPE) - check that CALL runs exactly TRAPS (code of role_a that reports
+# the role that it runs as), each as role_a, and that column c has TYPE afterwards
 sub reverts
 {
 	my ($name, $traps, $call, $type) = @_;
@@ -377,8 +378,8 @@ as_role($node, 'app', 'role_a',
 );
 reverts('forged', [], "revert('role_a.forged')", 'text');
 
-# Users can forge notes.  Definitions in these run with the rights of the owner who wrote them, and
-# only on his tables.
+# Users can forge notes.  Definitions in forged notes run with the rights of the user who wrote
+# them, and only on tables of this user.
 foreach my $name ('definition', 'given')
 {
 	table($name, 'ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');

@@ -1,11 +1,11 @@
 # Differential fuzzing of the narrow scalars against their wide types: the narrow integers against
-# int4, seconds4 and seconds4tz against timestamp(0) and timestamptz(0), and decimals
-# against numeric(p, s).  No answer may differ: order, operators with all types of the family, hash
-# values, casts, arithmetic, aggregates, text and binary format, and index scans.  An error on one
-# side must be an error on the other, with the same SQLSTATE.
+# int4, seconds4 and seconds4tz against timestamp(0) and timestamptz(0), and decimals against
+# numeric(p, s).  No result may differ: order, operators with all types of the family, hash values,
+# casts, arithmetic, aggregates, text and binary format, and index scans.  If one type raises an
+# error, the other must raise an error with the same SQLSTATE.
 #
-# PGDENSE_FUZZ_CASES is the number of values of each type (default 2000),
-# PGDENSE_FUZZ_SEED the random seed, which is printed.
+# PGDENSE_FUZZ_CASES is the number of values of each type (default 2000).  PGDENSE_FUZZ_SEED is the
+# random seed, which the test prints.
 use strict;
 use warnings FATAL => 'all';
 
@@ -48,7 +48,7 @@ SQL
 
 sub pick { return $_[ int(rand(@_)) ]; }
 
-# Return an integer in or near the range, often a small one or one at the ends of the range.
+# Return an integer in or near the range.  Often it is small or near an end of the range.
 sub random_integer
 {
 	my ($min, $max) = @_;
@@ -115,7 +115,7 @@ sub fuzz_type
 	print $out "$_\t" . $t{random}->() . "\n" for 1 .. $cases;
 	close $out;
 
-	# Input and casts of the wide type: the same value, or an error on both sides
+	# Test input, and casts from the wide type.  Both types must give the same value, or an error.
 	is($node->safe_psql('postgres', <<"SQL"), '', "$type accepts the input that $wide accepts");
 CREATE TABLE input_$name (id int, s text);
 COPY input_$name FROM '$file';
@@ -131,7 +131,7 @@ WHERE CASE WHEN fits THEN narrow IS DISTINCT FROM $t{shown} OR "cast" IS DISTINC
 LIMIT 5
 SQL
 
-	# Values that fit, in pairs
+	# Compare pairs of values that fit.
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE samples_$name AS
   SELECT row_number() OVER (ORDER BY id) AS id, narrow::$type AS n, narrow::$wide AS w FROM judged_$name WHERE fits;
@@ -156,7 +156,8 @@ SQL
 			  "CASE WHEN $fits THEN (y.w::$other $op x.n) <> (y.w::$other $op x.w) END";
 		}
 	}
-	# Columns: the planner uses other functions for them than for the constants below.
+	# Test operators with columns.  The planner uses other functions for columns than for the
+	# constants below.
 	if ($t{arithmetic})
 	{
 		$checks{"$type $_ $type"} = "(x.n $_ y.n) <> (x.w $_ y.w)" for ('+', '-');
@@ -184,7 +185,7 @@ SQL
 	@wrong = grep { shift @counts } sort keys %checks;
 	is("@wrong", '', "$type: output, casts and hash values are the same as of $wide");
 
-	# Arithmetic of some pairs: the same result, or the same error
+	# Test arithmetic of some pairs.  Both types must give the same result, or the same error.
 	if ($t{arithmetic})
 	{
 		my $some = $cases < 4000 ? $cases : 4000;
@@ -202,7 +203,7 @@ SQL
 		}
 	}
 
-	# order, aggregates, windows
+	# Test order, aggregates and window functions.
 	my $sums =
 	  $t{arithmetic}
 	  ? 'count(*) > 0, sum(n) = sum(w), avg(n)::text = avg(w)::text'
@@ -218,7 +219,8 @@ SELECT (SELECT ROW($sums)::text FROM samples_$name),
                      rank() OVER (ORDER BY n) AS rank, rank() OVER (ORDER BY w) AS rank_wide FROM samples_$name) s)
 SQL
 
-	# Joins: hash, merge, and nested loop with an index; also with the wide type on one side
+	# Test hash joins, merge joins, and nested loops with an index, also with the wide type on one
+	# side.
 	my $join =
 	  "SELECT count(*), sum(x.id + 31 * y.id) FROM (SELECT * FROM samples_$name WHERE id <= 500) x JOIN samples_$name y ON";
 	my $expected = $node->safe_psql('postgres', "$join x.w = y.w");
@@ -262,7 +264,7 @@ SQL
 	}
 	$node->safe_psql('postgres', "DROP INDEX samples_${name}_n");
 
-	# COPY in binary format; the wide type reads the file, too
+	# Test COPY in binary format.  The wide type must be able to read the file as well.
 	my $binary = File::Spec->rel2abs($node->basedir . "/$name.bin");
 	is( $node->safe_psql('postgres',
 			<<"SQL"), '0|0', "$type: COPY in binary format keeps the values");
@@ -274,7 +276,7 @@ COPY twin_$name FROM '$binary' (FORMAT binary);
 SELECT count(*) FILTER (WHERE b.n IS DISTINCT FROM s.n), count(*) FILTER (WHERE t.w IS DISTINCT FROM s.w)
 FROM samples_$name s FULL JOIN back_$name b USING (id) FULL JOIN twin_$name t USING (id)
 SQL
-	# A value that does not fit must be refused in binary format, too.
+	# A value that does not fit must also be refused in binary format.
 	for my $bad (@{ $t{bad_wire} })
 	{
 		my ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
@@ -289,7 +291,8 @@ SQL
 	);
 }
 
-# the narrow integers of the extension: name, range, type whose binary format they have
+# For each narrow integer of the extension: its name, its range, and the type that has the same
+# binary format
 my @integers = map { [ @$_, $_->[0] =~ /1$/ ? 'int2' : 'int4' ] } narrow_integers($node);
 cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 for my $integer (@integers)
@@ -419,7 +422,7 @@ for my $decimal (@decimals)
 		bad_wire => [ "($limit * 1e-$scale)::numeric", "'NaN'::numeric", "'-Infinity'::numeric" ]);
 }
 
-# soft errors, if the server has them
+# Test soft errors, if the server has them.
 if ($node->pg_version >= 16)
 {
 	is( $node->safe_psql('postgres',

@@ -1,10 +1,10 @@
 # Check that no code runs with the rights of another user.
 #
-# - advise() and convert(), called by a superuser, run the code on a hostile owner's table with the
-#   rights of that owner only.
+# - If a superuser calls advise() or convert() on a hostile owner's table, code on the table runs
+#   only with the rights of that owner.
 # - advise() and convert() do nothing before they have checked the privileges of the caller.
-# - A column does not get a type if the owner of the type's extension could drop the column by
-#   dropping the extension, and may not drop the column otherwise.
+# - The owner of an extension could drop a column by dropping the extension of its type.  So a
+#   column does not get a type if the owner of the type's extension may not drop the column anyway.
 use strict;
 use warnings FATAL => 'all';
 
@@ -25,8 +25,8 @@ CREATE DOMAIN role_a.checked AS int CHECK (role_a.trap('domain', value) IS NOT N
 CREATE TYPE role_a.pair AS (a role_a.checked, b int);
 SQL
 
-# table(NAME, SQL) - make role_a.NAME with a column c, for which compact_char9 is proposed; then run
-# the SQL, where T is the name of the table
+# table(NAME, SQL) - make table role_a.NAME with a column c, for which advise() proposes
+# compact_char9; then run the SQL, where T is the name of the table
 sub table
 {
 	my ($name, $sql) = @_;
@@ -65,7 +65,8 @@ sub column_type
 }
 
 #
-# Every kind of code on the table, and the traps that advise() and convert() run:
+# Every kind of code on the table, and the traps (functions of role_a that report the role that they
+# run as) that advise() and convert() run:
 #
 #	KIND => [SQL, traps of advise(), traps of convert()]
 #
@@ -100,7 +101,7 @@ my %kinds = (
 	  [ q{ALTER TABLE T ADD x role_a.checked DEFAULT 1; UPDATE T SET x = 2}, [], [] ],
 	default => [ q{ALTER TABLE T ADD x text DEFAULT role_a.trap('default', 'x'::text)}, [], [] ],
 	default_domain => [ q{ALTER TABLE T ADD x role_a.checked[] DEFAULT '{1}'}, [], [] ],
-	# only built-in functions, one of which checks a domain
+	# These expressions call only built-in functions, one of which checks a domain.
 	$major >= 17
 	? ( default_json => [
 			q{ALTER TABLE T ADD n int DEFAULT JSON_VALUE(jsonb '1', '$' RETURNING role_a.checked)},
@@ -260,7 +261,7 @@ fails(
 	qr/permission denied|must be superuser|must return type event_trigger/,
 	'CREATE EVENT TRIGGER by a table owner');
 
-# functions that take no relation
+# Test functions that take no relation.
 is_harmless(
 	$node,
 	sub {
@@ -272,7 +273,7 @@ is_harmless(
 	'functions that create types');
 
 #
-# The code changes the session, which is a superuser's.
+# Code that changes the session of a superuser
 #
 as_role($node, 'app', 'role_a', <<'SQL');
 CREATE FUNCTION role_a.sets(text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -369,8 +370,9 @@ is( $node->safe_psql(
 	'role_b',
 	'the view still belongs to its owner');
 
-# A constant stays a value until its text is parsed again.  At that time, the type of the constant
-# may call other code than when the owner of the view or the table wrote the constant.
+# A view or a table stores a constant as a value.  convert() parses the text of the constant again.
+# Then the type of the constant may call other code than when the owner of the view or the table
+# wrote the constant.
 table('constants', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_a', q{CREATE TYPE role_a.span AS RANGE (subtype = int4)});
 foreach my $constant (
@@ -452,7 +454,7 @@ foreach my $privilege ('CREATE', 'USAGE')
 		['check'],
 		"convert() succeeds with $privilege");
 }
-# Other missing privileges show only when the view is created.
+# Other missing privileges are found only when the view is created again.
 table('lost', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_b', 'CREATE VIEW shared.lost AS SELECT c FROM role_a.lost');
 $node->safe_psql('app', 'REVOKE USAGE ON SCHEMA role_a FROM PUBLIC');
@@ -463,8 +465,8 @@ fails(
 	'a view on a schema that its owner cannot use any more');
 $node->safe_psql('app', 'GRANT USAGE ON SCHEMA role_a TO PUBLIC');
 
-# Names change during the conversion.  Then role_a can put another relation in the place of the
-# table.  The view of role_b would show this relation, with the privileges of role_b.
+# Names change during the conversion.  Then role_a can give the name of the table to another
+# relation.  The view of role_b would show this other relation, with the privileges of role_b.
 as_role($node, 'app', 'role_b',
 	q{CREATE TABLE role_b.secret AS SELECT 1 AS id, 'secret'::char(9) AS c; GRANT USAGE ON SCHEMA role_b TO role_a}
 );
@@ -526,8 +528,8 @@ $node->safe_psql('app',
 is($node->safe_psql('app', 'SELECT count(s) FROM role_b.overloaded'),
 	'20', 'without these, the view calls its own functions');
 
-# Names of a table change, too: convert() does not lock the schema of the table.  When ALTER TABLE
-# runs, the name that convert() was given stands for another table.
+# Names of a table can change as well, because convert() does not lock the schema of the table.
+# When ALTER TABLE runs, the name that the caller gave to convert() is the name of another table.
 $node->safe_psql('app', <<'SQL');
 CREATE SCHEMA first;
 CREATE TABLE first.renamed AS SELECT i AS id, 'c'::char(9) AS c FROM generate_series(1, 20) i;
@@ -548,7 +550,8 @@ fails(
 	'convert() of a table that was renamed');
 $node->safe_psql('app', 'DROP EVENT TRIGGER rename');
 
-# A security-restricted operation cannot create a temporary view.
+# convert() cannot create a temporary view again as another user, because a security-restricted
+# operation cannot create one.
 table('fleeting', '');
 is( $node->safe_psql(
 		'app',
@@ -566,8 +569,8 @@ fails(
 	'convert() with a temporary view of another user');
 
 #
-# A member of a role that cannot SET ROLE does not have the attributes of the role, such as
-# SUPERUSER: they are not inherited.
+# If a member of a role cannot SET ROLE to the role, the member does not have the attributes of the
+# role, such as SUPERUSER, because attributes are not inherited.
 #
 SKIP:
 {
@@ -793,7 +796,7 @@ is( column_type('role_b.t', 'all_of_a')
 	'character' x 3,
 	'the owner may drop the extension, but no other user loses a column');
 
-# compact_types belongs to a superuser, one type to role_a.
+# compact_types belongs to a superuser, and one type belongs to role_a.
 database('one_of_a', $superuser);
 $node->safe_psql('one_of_a', 'CREATE EXTENSION compact_types');
 as_role($node, 'one_of_a', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA role_a');
@@ -808,7 +811,8 @@ like(
 as_role($node, 'one_of_a', 'role_b',
 	'CREATE SCHEMA types; SET search_path = types; SELECT compact_types.create_char(10); SELECT compact_types.create_decimal(4, 2)'
 );
-# A member of a role could drop that role's tables as well.
+# A member of a role may have a type in the role's tables, because the member could drop these
+# tables as well.
 $node->safe_psql('one_of_a', 'GRANT role_b TO role_a');
 as_role($node, 'one_of_a', 'role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)});
 is(column_type('role_b.t', 'one_of_a'),

@@ -1,11 +1,11 @@
 # Differential fuzzing of compact_text against text.  Strings fit each of the codecs, or none.  The
-# databases have every kind of collation, and four encodings.  No answer may differ: operators with
+# databases have every kind of collation, and four encodings.  No result may differ: operators with
 # every string type on either side, LIKE, order, hash values, output, casts, binary format,
-# grouping, joins, and index scans.  No value may be larger than as text, except for one byte that
-# guards a string which starts with a control character.
+# grouping, joins, and index scans.  No value may be larger than the same value as text, except for
+# one byte that is added before a string that starts with a control character.
 #
-# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000),
-# PGDENSE_FUZZ_SEED the random seed, which is printed.
+# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000).  PGDENSE_FUZZ_SEED is
+# the random seed, which the test prints.
 use strict;
 use warnings FATAL => 'all';
 
@@ -92,8 +92,8 @@ sub copy_escape
 	return $s;
 }
 
-# Compare a pair of samples x and y, where c is compact_text, s is its text and b its char.  Each
-# expression is true if compact_text gives another answer.
+# These expressions compare a pair of samples x and y, where c is compact_text, s is its text and b
+# its char.  Each expression is true if compact_text gives another result.
 my %pair_checks;
 for my $op ('=', '<>', '<', '<=', '>', '>=')
 {
@@ -197,7 +197,7 @@ SELECT (SELECT count(DISTINCT c) FROM samples) = (SELECT count(DISTINCT s) FROM 
        (SELECT count(*) FROM few x JOIN few y ON x.c = y.s) = (SELECT count(*) FROM few x JOIN few y ON x.s = y.s)
 SQL
 
-	# every row by each kind of index, with constants of each string type
+	# Search each of 300 values by each kind of index, with values of each string type.
 	$node->safe_psql($db,
 		'CREATE INDEX samples_c ON samples (c); CREATE INDEX samples_hash ON samples USING hash (c)'
 	);
@@ -219,7 +219,7 @@ fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'},
 fuzz_database('euc_jp_c', q{ENCODING 'EUC_JP' LOCALE 'C'}, 'EUC_JP', 'euc-jp', $letters{'euc-jp'});
 fuzz_database('win866_c', q{ENCODING 'WIN866' LOCALE 'C'}, 'WIN866', 'cp866', $letters{'cp866'});
 
-# The server is always built with ICU, and needs a UTF-8 locale of the C library.
+# The server is always built with ICU.  The test also needs a UTF-8 locale of the C library.
 my ($libc) = `locale -a` =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
 fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$libc'", 'UTF8', 'UTF-8', $letters{'utf8'});
 fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},

@@ -72,7 +72,7 @@ SELECT (SELECT count(*) FROM scalars WHERE z = timestamptz '2000-01-05 00:00'),
        (SELECT count(*) FROM scalars WHERE i = -27 AND u = 101 AND w = 101),
        (SELECT count(*) FROM scalars WHERE s > date '2000-01-11' AND s <= timestamp '2000-01-31');
 SQL
-# Leave out the types that stand in for literals and operands of scalars, as
+# Leave out the stand-ins (the internal types that literals and operands of scalars get), as
 # sql/compact_types_scalar.sql does.
 is($new->safe_psql('app', <<'SQL'), '0', 'all other operator classes are complete');
 SELECT count(*) FROM pg_opclass c
@@ -113,7 +113,7 @@ is( $new->safe_psql(
 	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm",
 	'revert() restores the types of the converted columns');
 
-# Types are created and dropped as on a server that was never upgraded.
+# Types can be created and dropped as on a server that was never upgraded.
 $new->safe_psql('app', <<'SQL');
 INSERT INTO t (k, c) VALUES ('new', 'x');
 CREATE EXTENSION compact_char16;

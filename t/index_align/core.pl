@@ -1,7 +1,6 @@
-# Run PostgreSQL's own regression tests with default_index_item_alignment = auto.  The
-# answers must be those of the stock server.  A soak run adds the isolation tests, and
-# the tests of the contrib modules that concern B-tree indexes or have types with B-tree
-# operator classes.
+# Run PostgreSQL's own regression tests with default_index_item_alignment = auto.  The results must
+# be those of the stock server.  A soak run also runs the isolation tests, and the tests of those
+# contrib modules that concern B-tree indexes or have types with B-tree operator classes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -42,9 +41,9 @@ cmp_ok(
 	'>', 200,
 	'core: the tests ran');
 
-# Check the indexes that the tests leave behind.  The indexes of the catalogs have the
-# stock alignment.  Among the others, all three alignments occur.  All indexes are
-# sound.
+# Check the indexes that the tests leave behind.  The indexes of the catalogs have the stock
+# alignment.  Among the other indexes, all three alignments occur.  All indexes are sound: amcheck
+# finds no error in them.
 $node->safe_psql('regression', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
 my $alignments = <<'SQL';
 SELECT string_agg(is_catalog || ' ' || alignment || ': ' || (n > least), ', ' ORDER BY is_catalog, alignment) FROM
@@ -61,8 +60,8 @@ SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_cl
 WHERE relkind = 'i' AND relam = 403 AND relpersistence = 'p' AND indisvalid AND indisready) c
 SQL
 
-# The test that the patch adds to the suite writes the parameter itself; its tables are
-# named ialign.
+# Ignore the test that the patch adds to the suite, because this test sets the parameter itself.
+# The names of its tables contain "ialign".
 my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_core.sql";
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f', $file ],
 	'pg_dump of the database');

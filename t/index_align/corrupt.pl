@@ -1,12 +1,13 @@
-# Damage the fields that store the alignment of an index: each byte of pd_flags, on each
-# kind of page, and btm_itemalign in the metapage.  Set each of these fields to all
-# other values.  Then run index scans, inserts that split pages, VACUUM, amcheck and
-# REINDEX.  Each must raise a proper error or return the right rows.  The test fails if
-# the server crashes, or if a command hangs or returns a wrong row.
+# Damage the fields that store the alignment of an index: each byte of pd_flags, on each kind of
+# page, and btm_itemalign in the metapage.  Set each of these fields to all other values.  Then run
+# index scans, inserts that split pages, VACUUM, amcheck and REINDEX.  Each command must raise a
+# proper error or return the right rows.  The test fails if the server crashes, or if a command
+# hangs or returns a wrong row.
 #
-# The damaged file replaces the file of the index while no page of the index is in
-# shared buffers.  In a soak run, every use sees every value.  Otherwise only a lookup
-# and amcheck do so, on an index of alignment 2, and the other uses see fewer values.
+# The damaged file replaces the file of the index while no page of the index is in shared buffers.
+# In a soak run, every use of the index is tested with every value.  Otherwise only a lookup and
+# amcheck are tested with every value, on an index of alignment 2, and the other uses with fewer
+# values.
 use strict;
 use warnings FATAL => 'all';
 
@@ -22,7 +23,7 @@ use Test::More;
 needs_patch('index_align', 'default_index_item_alignment');
 my $soak = $ENV{PGDENSE_SOAK};
 my $node = PostgreSQL::Test::Cluster->new('corrupt');
-# Version 18 enables checksums by default.  They would report any damage.
+# Version 18 enables checksums by default.  Checksums would report any damage, so disable them.
 $node->init(
 	extra => [
 		'--encoding=UTF8', '--locale=C',
@@ -64,8 +65,8 @@ BEGIN
 	RAISE 'pages of % stay in memory', rel;
 END $$;
 
--- Put the files in place, with one byte of the main fork changed.  Updating its row
--- in pg_class makes sessions drop their cached data of the index.
+-- Copy the undamaged files back, and change one byte of the main fork.  Also update the row of the
+-- index in pg_class, so that sessions drop their cached data of the index.
 CREATE FUNCTION put(rel regclass, place int DEFAULT NULL, byte int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	i record;
@@ -86,7 +87,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The outcome of each case: "ok", "wrong" or the code of an error
+-- This table has the outcome of each case: "ok", "wrong" or the code of an error.
 CREATE TABLE outcome (what text, byte int, use text, is_now text);
 
 CREATE FUNCTION try(statement text, expected text) RETURNS text LANGUAGE plpgsql AS $$
@@ -138,7 +139,7 @@ BEGIN
 			EXECUTE CASE tab WHEN 't2' THEN format('INSERT INTO t2 (k, v) VALUES (%1$L, %2$L)', one || chr(64 + i), 'row ' || one || chr(64 + i))
 				ELSE format('INSERT INTO %s (k, v) VALUES (%s, %L)', tab, one::int + i % 8 + 1, 'row ' || one::int + i % 8 + 1) END;
 		END LOOP;
-		-- note that all inserts succeeded
+		-- Record that all inserts succeeded.
 		INSERT INTO image VALUES (0, 'inserted', 0);
 	EXCEPTION WHEN OTHERS THEN
 		state := SQLSTATE;
@@ -148,8 +149,8 @@ BEGIN
 END $$;
 SQL
 
-# The keys of t2, t4 and t8 are so wide that an index of a few pages has three levels.
-# The number in a table's name is the alignment of its index.  t4d has duplicates.
+# The keys of t2, t4 and t8 are so wide that an index of a few pages has three levels.  The number
+# in a table's name is the alignment of its index.  t4d has duplicates.
 my $wide = 'x' x 63;
 my $columns = join ', ', map { "$_ name DEFAULT '$wide'" } 'a' .. 'g';
 for my $table ('t2', 't4', 't8', 't4d')
@@ -184,7 +185,8 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 $node->safe_psql('postgres', "SELECT take_image('$_'), take_image('${_}_key')")
   for 't2', 't4', 't8', 't4d';
 
-# places(TABLE) - return the places to damage: [name, offset in the file, byte there]
+# places(TABLE) - return the places to damage, each as [name, offset in the file, present value of
+# the byte]
 my %one;
 my %path;
 
@@ -213,7 +215,7 @@ sub places
 		$block{$kind} = $blkno if !exists $block{$kind} || ($type eq 'l' && $prev && $next);
 	}
 	$block{metapage} = 0;
-	# a key of this leaf page
+	# Remember a key of this leaf page.
 	$one{$table} = $node->safe_psql('postgres',
 		"SELECT k FROM $table WHERE ctid = (SELECT htid FROM bt_page_items('${table}_key', $block{leaf}) WHERE htid IS NOT NULL ORDER BY itemoffset DESC LIMIT 1)"
 	);
@@ -261,8 +263,8 @@ sub run_script
 	return $err;
 }
 
-# some(BYTE) - return all values except BYTE; or, where a few values are enough, the
-# values that differ from BYTE by one bit, the codes of alignments, and 255
+# some(BYTE, ALL) - return all values except BYTE.  If ALL is false, a few values are enough, except
+# in a soak run: those that differ from BYTE by one bit, the codes of alignments, and 255.
 sub some
 {
 	my ($byte, $all) = @_;
@@ -327,7 +329,7 @@ for my $table ('t2', 't4', 't8', 't4d')
 	}
 	my $err = run_script($table, @script);
 
-	# Expect right rows, or the error codes of damaged data.
+	# Each use must return the right rows, or fail with an error code of damaged data.
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'),
 		$count, "$table: all cases were tried")
 	  or diag substr($err, -1000);
@@ -346,7 +348,7 @@ for my $table ('t2', 't4', 't8', 't4d')
 			q{SELECT * FROM outcome WHERE use LIKE '%reindex%' AND is_now <> 'ok' LIMIT 20}),
 		'',
 		"$table: REINDEX repairs the index");
-	# Check that a use which reads the damaged page reports it.
+	# Check that each use that reads the damaged page reports the damage.
 	my $scans =
 	  q{use IN ('index scan', 'index-only scan', 'backward scan', 'lookup', 'bt_index_check', 'bt_index_parent_check', 'insert', 'only lookup', 'only bt_index_check')};
 	is( $node->safe_psql(
@@ -377,7 +379,7 @@ for my $table ('t2', 't4', 't8', 't4d')
 	$node->safe_psql('postgres', "SELECT put('${table}_key'), put('$table')");
 }
 
-# pages of heaps, sequences and other access methods
+# Damage pages of heaps, sequences and indexes of other access methods.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE heap (k int, v text, p point, a int[], t text) WITH (autovacuum_enabled = off);
 INSERT INTO heap SELECT i, 'row ' || i, point(i, i), ARRAY[i, i + 1], 'text ' || i FROM generate_series(1, 400) i;

@@ -1,11 +1,11 @@
-# Crash a server with aligned indexes.  Kill the postmaster and all its children with
-# SIGKILL at random moments, while clients insert, update and delete, and others vacuum,
-# build and rebuild B-trees of alignment 2, 4, 8 and of a mixed table.  One table is
-# unlogged.
+# Crash a server with aligned indexes.  Kill the postmaster and all its children with SIGKILL at
+# random moments.  Meanwhile, clients insert, update and delete rows, and other sessions vacuum,
+# build and rebuild B-trees.  There are tables with B-trees of alignment 2, 4 and 8, a table with
+# B-trees of mixed alignments, and an unlogged table.
 #
-# Check after each crash that the tables hold exactly the rows of the acknowledged
-# transactions of each client, that amcheck finds no damage, and that each index has
-# kept its alignment.  There are ten rounds, with PGDENSE_SOAK 100.
+# Check after each crash that the tables hold exactly the rows of the acknowledged transactions of
+# each client, that amcheck finds no damage, and that each index has kept its alignment.  There are
+# ten rounds, or 100 with PGDENSE_SOAK.
 #
 # PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
@@ -31,8 +31,8 @@ note "PGDENSE_FUZZ_SEED=$seed";
 
 my $node = PostgreSQL::Test::Cluster->new('crash');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-# A crash of the server alone loses no written data, so turn fsync off.  Page images
-# must stay on: a killed process can leave a page of 8 kB half written.
+# A crash of the server alone loses no written data, so turn fsync off.  Full-page images must stay
+# on, because a killed process can leave a page of 8 kB half written.
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 default_index_item_alignment = auto
@@ -44,10 +44,10 @@ shared_buffers = 16MB
 CONF
 $node->start;
 
-# Each client has its own rows, 20 for each of its transactions.  Transaction n inserts
-# them, transaction n + 2 gives them other keys, and transaction n + 15 deletes them,
-# except for the last few of each 20 transactions.  So pages become empty, and the
-# expected rows are known after any transaction.
+# Each client has its own rows, 20 for each of its transactions.  Transaction n inserts its rows,
+# transaction n + 2 gives these rows other keys, and transaction n + 15 deletes them.  The rows of
+# the last two of each 20 transactions stay.  So pages become empty, and the expected rows are known
+# after any transaction.
 my %columns = (
 	align2 => { g => 'int2', w => 'name' },
 	align4 => { g => 'int4', w => 'text' },
@@ -67,7 +67,7 @@ for my $table (@tables)
 	my ($align) = $table =~ /(\d)/ ? $1 : 4;
 	my $unlogged = $table eq 'unlogged' ? 'UNLOGGED' : '';
 
-	# s is ascending, g has many duplicates, w is wide and in random order
+	# Column s is ascending, g has many duplicates, and w is wide and in random order.
 	$schema .= <<"SQL";
 CREATE $unlogged TABLE $table (c int2, n int4, j int2, s $g, g $g, w $w, padding text);
 CREATE INDEX ${table}_s ON $table (s, c);
@@ -90,7 +90,7 @@ $indexes{mixed_max} = 8;
 $indexes{mixed_u} = 4;
 $node->safe_psql('postgres', $schema);
 
-# the transaction n of a client, and the rows that stay
+# This is transaction n of a client, and the condition for rows that stay.
 my $stays = 'n % 20 >= 18';
 my $transaction =
   "SELECT coalesce(max(n), 0) + 1 AS n FROM ledger WHERE c = :client_id \\gset\nBEGIN;\nINSERT INTO ledger VALUES (:client_id, :n);\n";
@@ -123,7 +123,7 @@ FROM generate_series(1, $last[$_]) n, generate_series(0, 19) j WHERE n > $last[$
 SQL
 }
 
-# The other work that runs at the same time.  Indexes are built while the clients write.
+# These are the scripts that run at the same time.  Indexes are built while the clients write.
 my %scripts = (
 	transactions => $transaction,
 	vacuum => join('', map { "VACUUM (INDEX_CLEANUP on) $_;\n\\sleep 30 ms\n" } @tables),
@@ -158,7 +158,8 @@ for my $round (1 .. $rounds)
 	my @pgbench = (
 		'pgbench', '--no-vacuum', "--random-seed=$random", '--time=600', $node->connstr('postgres')
 	);
-	# In every other round, recovery compares pages, which takes the clients much time.
+	# In every other round, recovery compares pages with page images, whose writing costs the
+	# clients much time.
 	my $check = $round % 2 ? 'btree' : '';
 	my $hints = $round % 4 < 2 ? 'on' : 'off';
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_consistency_checking = '$check'");
@@ -188,7 +189,7 @@ for my $round (1 .. $rounds)
 	usleep(1_000_000 * $seconds);
 	$killed += kill_all($node);
 	$_->finish for @running;
-	# Report a script that ended early for another reason than the crash.
+	# Report each script that ended early for another reason than the crash.
 	note $_
 	  for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
@@ -199,7 +200,7 @@ for my $round (1 .. $rounds)
 	}
 	$node->start;
 
-	# the transactions that pgbench saw committed
+	# Count the transactions that pgbench knows to be committed.
 	my @acknowledged = (0) x $clients;
 	for my $file (glob("$log.*"))
 	{

@@ -1,8 +1,7 @@
-# With default_index_item_alignment = max, the default, the server patch of index_align
-# changes nothing on disk.  Run the same statements on a stock server and on the patched
-# one.  Check that every index and every WAL record of nbtree has the same bytes on
-# both.  Indexes of the catalogs are the same as on the stock server, even if the
-# setting is auto.
+# With default_index_item_alignment = max, the default, the server patch of index_align changes
+# nothing on disk.  Run the same statements on a stock server and on the patched one.  Check that
+# every index and every WAL record of nbtree has the same bytes on both servers.  Even if the
+# setting is auto, indexes of the catalogs are the same as on the stock server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -48,10 +47,9 @@ sub init
 	return $node;
 }
 
-# Write every kind of nbtree record: splits to both sides, also of posting lists, new
-# roots, deduplication, deletion by scans, by VACUUM and bottom-up, deletion of whole
-# pages and their reuse.  Do so before and after a checkpoint, because WAL has page
-# images after a checkpoint.
+# Write every kind of nbtree record: splits to both sides, also splits of posting lists; new roots;
+# deduplication; deletion by scans, by VACUUM and bottom-up; deletion of whole pages, and their
+# reuse.  Do this before and after a checkpoint, because WAL has page images after a checkpoint.
 my $workload = <<'SQL';
 CREATE TABLE t (id int PRIMARY KEY, s int2, c "char", u uuid, n numeric, v text, b int8, d float8, o int, f bool) WITH (fillfactor = 70);
 CREATE INDEX t_s ON t (s);
@@ -71,7 +69,7 @@ SELECT fill(1, 1500);
 SELECT fill(-1000, 0);
 CHECKPOINT;
 SELECT fill(5000, 8000);
--- keys in no order
+-- Insert keys in no order.
 INSERT INTO t SELECT 200000 + i * 7919 % 10007, i % 10, 'x', md5('u' || i)::uuid, i * 7919 % 101, 'word ' || i * 7919 % 10007, i * 7919 % 1009, 0.5, i % 3, true FROM generate_series(1, 1500) i;
 CHECKPOINT;
 UPDATE t SET o = o + 1 WHERE id % 5 = 0;
@@ -94,7 +92,7 @@ SELECT fill(50000, 52000);
 BEGIN;
 SELECT fill(70000, 70500);
 ROLLBACK;
--- versions that are deleted as pages fill up
+-- Write row versions whose index entries are deleted as pages fill up.
 CREATE TABLE churn (id int PRIMARY KEY, a int, b int2) WITH (fillfactor = 100);
 CREATE INDEX churn_a ON churn (a);
 CREATE INDEX churn_b ON churn (b);
@@ -102,7 +100,7 @@ INSERT INTO churn SELECT i, i, i FROM generate_series(1, 300) i;
 DO $$ BEGIN FOR i IN 1 .. 30 LOOP UPDATE churn SET a = a + 1; COMMIT; END LOOP; END $$;
 DO $$ BEGIN FOR i IN 1 .. 30 LOOP UPDATE churn SET b = -b; COMMIT; END LOOP; END $$;
 INSERT INTO churn SELECT i, i, i FROM generate_series(200, 400) i ON CONFLICT (id) DO UPDATE SET a = excluded.a + 1000;
--- an index of three levels, with keys of a third of a page at most
+-- Make an index of three levels, with keys of up to a third of a page.
 CREATE TABLE wide (v text, e text);
 ALTER TABLE wide ALTER v SET STORAGE PLAIN;
 CREATE INDEX wide_v ON wide (v);
@@ -168,9 +166,9 @@ sub wal_between
 	return $wal;
 }
 
-# Return the records in this WAL: [manager, info, relations, main data, the rest].
-# Leave out what differs in any case: LSN and checksum of page images, the link to the
-# previous record, the CRC.
+# Return the records in this WAL: [manager, info, relations, main data, the rest].  Leave out the
+# fields that differ in any case: the LSN and checksum of page images, the link to the previous
+# record, and the CRC.
 sub records
 {
 	my ($wal) = @_;
@@ -263,7 +261,7 @@ sub records
 my (%files, %wal, %waldump, %kinds, %rows);
 my $nodes = { stock => init('stock', $stock_path), patched => init('patched') };
 
-# Run the workload on both servers.  They differ in nothing but the binary.
+# Run the workload on both servers.  The two servers differ only in their programs.
 for my $server ('stock', 'patched')
 {
 	my $node = $nodes->{$server};
@@ -301,8 +299,8 @@ for my $server ('stock', 'patched')
 
 		# Leave out LSN and checksum.
 		substr($content, $_ * 8192, 10) = "\0" x 10 for 0 .. length($content) / 8192 - 1;
-		# A GiST page also has a node sequence number, which is an LSN.  Leave it out,
-		# too.
+		# A GiST page also has a node sequence number, which is an LSN.  Leave this number out as
+		# well.
 		if ($index eq 'hashed_p')
 		{
 			substr($content, $_ * 8192 - 16, 8) = "\0" x 8 for 1 .. length($content) / 8192;
@@ -329,8 +327,8 @@ note 'catalogs whose indexes differ: ' . (@catalogs ? "@catalogs" : 'none');
 for my $case (
 	[ 'nbtree', sub { $_[0]{manager} == $btree } ],
 	[ 'pages of builds', sub { $_[0]{manager} == $xlog && ($_[0]{info} & 0xf0) == 0xb0 } ],
-	# Records of other access methods have LSNs, and bytes that the server does not set.
-	# Compare their lengths only.
+	# Records of other access methods contain LSNs, and bytes that the server does not set.  Compare
+	# only the lengths of these records.
 	[ 'other index access methods', sub { $_[0]{manager} =~ /^(12|13|14|16|17)$/ } ])
 {
 	my ($what, $filter) = @$case;
@@ -356,7 +354,7 @@ for my $case (
 		defined $first ? $these{stock}[$first]   : '',
 		"$what: records have the same lengths and bytes");
 }
-# The background writer logs snapshots for standbys at regular times, so their number
+# The background writer logs snapshots for standbys at regular times, so the number of these records
 # differs.
 my %all = map {
 	my $server = $_;
@@ -399,9 +397,9 @@ for my $opcode (grep { !/INSERT_META|UNLINK_PAGE_META|META_CLEANUP/ } sort value
 }
 is($seen{unknown}, undef, 'the workload wrote no unknown records');
 
-# Check that indexes of catalogs and of TOAST tables have the stock alignment when auto
-# is the default: set by initdb, or later in postgresql.conf, and after a rebuild of any
-# kind.
+# Check that indexes of catalogs and of TOAST tables have the stock alignment when auto is the
+# default.  It is set by initdb, or later in postgresql.conf.  Check again after rebuilds of all
+# kinds.
 for my $how ('initdb -c', 'postgresql.conf')
 {
 	my $node =
@@ -448,7 +446,7 @@ SQL
 		"$how: all indexes are sound");
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL; DROP TABLE t');
 	$node->stop;
-	# A stock server does not start with a setting that it does not know.  Remove it.
+	# A stock server does not start with a setting that it does not know.  So remove the setting.
 	my $stock = hand_over($node, $how =~ /initdb/ ? 'initdb_stock' : 'conf_stock', $stock_path);
 	my $file = $stock->data_dir . '/postgresql.conf';
 	my $content = slurp_file($file);

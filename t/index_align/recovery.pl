@@ -1,8 +1,8 @@
-# Check aligned B-trees in the cases where WAL does not have their changes row by row,
-# or where their files are restored: wal_level = minimal and a crash, a checkpoint
-# during the work and a crash, unlogged tables after a crash and after a shutdown, and a
-# base backup taken while indexes change, with recovery to a restore point and to the
-# end of the archive.  All rows must be there, and each index must have its alignment.
+# Check aligned B-trees if WAL does not have all their changes row by row, or if their files are
+# restored.  These cases are: a crash with wal_level = minimal; a checkpoint during the work and
+# then a crash; unlogged tables after a crash and after a shutdown; and a base backup taken while
+# indexes change, with recovery to a restore point and to the end of the archive.  All rows must be
+# there, and each index must have its alignment.
 #
 # PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
@@ -51,9 +51,8 @@ sub count_all
 		join("\n", map { "SELECT '$_->{name}', count(*) FROM $_->{name};" } @shapes));
 }
 
-# With wal_level = minimal, a table created and filled in one transaction is not logged.
-# Its files are synced at commit, or logged as whole pages if they are smaller than
-# wal_skip_threshold.
+# With wal_level = minimal, a table created and filled in one transaction is not logged.  Its files
+# are synced at commit, or logged as whole pages if they are smaller than wal_skip_threshold.
 my $minimal = PostgreSQL::Test::Cluster->new('minimal');
 $minimal->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $minimal->append_conf('postgresql.conf', "$settings\nwal_level = minimal\nmax_wal_senders = 0\n");
@@ -80,7 +79,7 @@ for my $threshold ('0', '2GB')
 		$before, "wal_level = minimal, wal_skip_threshold = $threshold: rows after a crash");
 	check_all($minimal, 'postgres', 'filled in one transaction');
 
-	# Build indexes on rows, and leave the files of a transaction that is lost.
+	# Build indexes on existing rows.  Also leave the files of a transaction that the crash aborts.
 	my $build = "SET wal_skip_threshold = '$threshold';\n";
 	for my $shape (@shapes)
 	{
@@ -143,7 +142,7 @@ $node->safe_psql('unlogged',
 	join('', map { put($_, 'generate_series(1, 3000) i ORDER BY hashint4(i)') } @shapes));
 check_all($node, 'unlogged', 'unlogged tables written to after a crash');
 
-# A table that becomes logged gets new indexes, with the default alignment of that time.
+# SET LOGGED builds new indexes for a table, with the present default alignment.
 $node->safe_psql('unlogged', 'ALTER SYSTEM RESET default_index_item_alignment');
 $node->reload;
 $node->poll_query_until('unlogged',
@@ -156,7 +155,7 @@ is(count_all($node, 'unlogged'), $before,
 	'tables that became logged keep their rows after a crash');
 check_all($node, 'unlogged', 'tables that became logged');
 
-# Checkpoint during the work, then crash.
+# Make a checkpoint during the work, and then crash.
 create_shapes($node, 'postgres');
 for my $shape (@shapes)
 {
@@ -196,7 +195,7 @@ $node->poll_query_until('postgres',
 	"SELECT last_archived_wal >= (SELECT max(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}\$' AND name < '$segment') FROM pg_stat_archiver"
 );
 
-# restore(NAME, BACKUP, SETTINGS) - start a new primary from a backup and the archive
+# restore(NAME, BACKUP, SETTINGS) - start a new primary from a backup and the WAL archive
 sub restore
 {
 	my ($name, $backup, $target) = @_;
@@ -227,8 +226,8 @@ for my $target ('point', 'end')
 	$restored->clean_node;
 }
 
-# Cut WAL after the first record of an operation that writes several records.  The next
-# process that uses the page finishes the operation.
+# Truncate WAL after the first record of an operation that writes several records.  The next process
+# that uses the page finishes the operation.
 my @halves = (
 	[ 'split_leaf', qr/^SPLIT/, qr/level: 0/, 128 ],
 	[ 'split_internal', qr/^SPLIT/, qr/level: [1-9]/, 128 ],

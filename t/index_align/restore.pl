@@ -1,8 +1,7 @@
-# Test index_align.restore_stock() on a busy server.  The calling session blocks nobody
-# while it waits.  Its worker process ends when the caller ends, for whatever reason.
-# Every failure is reported.  Afterwards, a stock server opens the data directory and
-# finds every index sound; before the call, a stock server refuses to read the aligned
-# indexes.
+# Test index_align.restore_stock() on a busy server.  The calling session blocks no other session
+# while it waits.  Its worker process ends when the caller ends, for whatever reason.  Every failure
+# is reported.  After the call, a stock server opens the data directory, and amcheck finds no error
+# in any index.  Before the call, a stock server refuses to read the aligned indexes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -22,7 +21,7 @@ my $stock_path = stock_path();
 
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 my $node = PostgreSQL::Test::Cluster->new('main');
-# Version 18 enables checksums by default.  They would report any damage.
+# Version 18 enables checksums by default.  Checksums would report any damage, so disable them.
 $node->init(
 	allows_streaming => 1,
 	extra => [
@@ -42,13 +41,13 @@ my $aligned = 'SELECT count(*) FROM index_align.indexes';
 my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'index_align worker'};
 my $invalid = 'SELECT count(*) FROM pg_index WHERE NOT indisvalid';
 
-# Check every index of user tables against its heap, from the root.
+# Compare every index of user tables with its heap, and search each entry from the root.
 my $check = <<'SQL';
 SELECT count(*), count(bt_index_parent_check(c.oid, heapallindexed => true, rootdescend => true))
 FROM pg_class c JOIN pg_am am ON am.oid = relam WHERE relkind = 'i' AND amname = 'btree' AND c.oid >= 16384 AND relpersistence <> 't'
 SQL
 
-# call(ARGUMENTS, SETTINGS) - run a call, and return (exit code, stderr)
+# call(ARGUMENTS, SETTINGS) - call restore_stock(), and return (exit code, stderr)
 sub call
 {
 	my ($arguments, %params) = @_;
@@ -60,7 +59,7 @@ sub call
 	return ($ret, $stderr);
 }
 
-# start_call(ARGUMENTS, VERBOSITY) - start a call in the background, which waits for a
+# start_call(ARGUMENTS, VERBOSITY) - start a call in the background, and wait until it waits for a
 # lock on its table
 sub start_call
 {
@@ -108,7 +107,7 @@ sub no_worker
 }
 
 #
-# Under writes
+# Calls while clients write
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE accounts (id int PRIMARY KEY, branch int2 NOT NULL, balance int NOT NULL, filler text);
@@ -157,7 +156,7 @@ is($node->safe_psql('postgres', $check),
 	'5|5', 'the indexes are sound, also that of the TOAST table');
 
 #
-# What the caller holds while it waits
+# Locks and snapshots that the caller holds while it waits
 #
 $node->safe_psql('postgres',
 	'CREATE ROLE restorer; GRANT MAINTAIN ON accounts TO restorer; REINDEX TABLE accounts');
@@ -255,8 +254,8 @@ like(
 	'the call fails and counts what is left');
 no_worker('cancelled command');
 
-# The worker takes over settings of the session.  Here lock_timeout ends its command,
-# which leaves an invalid index behind.
+# The worker gets the settings of the calling session.  Here lock_timeout cancels the command of the
+# worker, which leaves an invalid index behind.
 $node->safe_psql('postgres', 'SET default_index_item_alignment = auto; REINDEX TABLE accounts');
 $blocker->query_safe('BEGIN; INSERT INTO accounts VALUES (-1, 1, 1)');
 (my $ret, $stderr) = call(q{'accounts_branch'}, before => 'SET lock_timeout = 500;');
@@ -269,8 +268,8 @@ $blocker->query_safe('ROLLBACK');
 is($node->safe_psql('postgres', $invalid), '1', 'the invalid index exists');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
 
-# An invalid index that another REINDEX CONCURRENTLY left behind can be aligned and
-# complete.  restore_stock() must not build a second index for it.
+# Another REINDEX CONCURRENTLY may have left behind an invalid index that is aligned and complete.
+# restore_stock() must not build a second index for it.
 $blocker->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM accounts');
 $node->psql('postgres', "SET lock_timeout = 500;\nREINDEX INDEX CONCURRENTLY accounts_branch");
 $blocker->query_safe('ROLLBACK');
@@ -287,7 +286,7 @@ is( $node->safe_psql(
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
 
 #
-# No worker to be had
+# No worker process is available
 #
 $node->safe_psql('postgres', 'ALTER SYSTEM SET max_worker_processes = 0');
 $blocker->quit;
@@ -341,7 +340,7 @@ like($stderr, qr/ERROR:  4 indexes are still not/, 'the call of that role fails'
 is($ret, 0, 'the call of a role that may maintain the table succeeds') or diag $stderr;
 is($node->safe_psql('postgres', $aligned), '0', 'all indexes of that table are restored');
 
-# The worker passes errors on unchanged, in any encoding.
+# The worker passes errors on to the caller unchanged, in any encoding.
 $node->safe_psql('postgres', <<"SQL");
 SET client_encoding = 'UTF8';
 CREATE FUNCTION fails(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS \$\$
@@ -364,8 +363,8 @@ like(
 $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
 
 #
-# Metapages that cannot be read: each of them is reported, and the other indexes are
-# still listed and restored.
+# Damaged metapages: each metapage that cannot be read is reported, and the other indexes are still
+# listed and restored.
 #
 my %damage = (
 	header => sub { write_bytes($_[0], 10, pack('S', 0x0300)) },
@@ -485,8 +484,7 @@ like(
 	qr/ERROR:  invalid page in block \d+ of relation/,
 	'before the call, the stock server refuses to read an index');
 ($ret, $stdout, $stderr) = $node->psql('postgres', "LOAD '$library/index_align.so'");
-# A symbol that the dynamic linker does not find is reported before the server's own
-# check.
+# The dynamic linker may report a missing symbol before the server checks the library.
 like(
 	$stderr,
 	qr/ERROR:  (could not load library ".*index_align.so": .*: undefined symbol|incompatible library ".*index_align.so")/,

@@ -1,8 +1,7 @@
-# Use aligned B-tree indexes in every way, beside indexes with the stock alignment on
-# the same tables: scans of all kinds, over pages that hold as many entries as possible,
-# builds of all kinds, constraints, deletion, and DDL that sets the storage parameter or
-# the default.  The answers must be the same as with the stock alignment or without an
-# index.
+# Use aligned B-tree indexes in every way, beside indexes with the stock alignment on the same
+# tables: scans of all kinds, also over pages with as many entries as possible; builds of all kinds;
+# constraints; deletion; and DDL that sets the storage parameter or the default.  The results must
+# be the same as with the stock alignment or without an index.
 use strict;
 use warnings FATAL => 'all';
 
@@ -40,8 +39,8 @@ my $index_off =
 
 sub sql { return $node->safe_psql('postgres', join ";\n", @_); }
 
-# same(NAME, QUERY, PATTERN) - check that QUERY gives the same with an index as without
-# an index, and that its plan matches PATTERN
+# same(NAME, QUERY, PATTERN) - check that QUERY has the same result with an index as without an
+# index, and that its plan matches PATTERN
 sub same
 {
 	my ($name, $query, $pattern) = @_;
@@ -107,8 +106,7 @@ is( sql("BEGIN; $index_on DECLARE c SCROLL CURSOR FOR SELECT k FROM full_pages O
 	),
 	"-18499\n-18498\n-19499\n-19500\n19999\n-19399",
 	'a cursor fetches forward and backward');
-# First abort an insert.  Then insert rows that split pages which are full to the last
-# byte.
+# First roll back an insert.  Then insert rows that split pages, which are full to the last byte.
 sql("INSERT INTO full_pages SELECT i FROM generate_series(20001, 32767) i");
 is(sql(q{SELECT sound('full_pages_k')}), 't', 'full pages are sound');
 $node->psql('postgres',
@@ -117,7 +115,7 @@ $node->psql('postgres',
 is(sql(q{SELECT sound('full_pages_k')}, 'SELECT count(*) FROM full_pages'),
 	"t\n52769", 'full pages are sound after inserts');
 
-# A merge join goes back to a mark in the inner index.
+# A merge join returns to a marked position in the inner index.
 sql('CREATE TABLE outer_side (k int2)',
 	'CREATE TABLE inner_side (k int2, v text)',
 	'INSERT INTO outer_side SELECT i / 4 FROM generate_series(1, 8000) i',
@@ -210,7 +208,7 @@ for my $shape (@shapes)
 	sql('DROP INDEX a_built, m_built');
 }
 
-# INCLUDE, many columns, expressions, conditions, wide keys
+# Test INCLUDE, many columns, expressions, predicates and wide keys.
 sql(<<'SQL');
 CREATE TABLE wide (id int, s int2, t text, b int8, f bool, v text STORAGE PLAIN);
 INSERT INTO wide SELECT i, i % 100, 'text ' || i, i, i % 3 = 0, lpad(i::text, 10 + i * 37 % 2650, 'v') FROM generate_series(1, 3000) i;
@@ -284,7 +282,7 @@ for my $case ([ 'text', q{repeat('x', %d)} ], [ '"char", v text', q{'c', repeat(
 	note "$columns: largest $largest{auto}, with max $largest{max}";
 }
 
-# an index of 32 columns
+# Test an index of 32 columns.
 my @names = map { "c$_" } 1 .. 32;
 sql('CREATE TABLE columns ('
 	  . join(', ', map { "$_ " . ($_ =~ /[048]$/ ? 'int4' : 'int2') } @names) . ')',
@@ -303,7 +301,7 @@ same(
 	  . join(', ', @names) . ') c',
 	qr/Index Only Scan using columns_k/);
 
-# Builds: serial, parallel, concurrent, by inserts
+# Build indexes serially, in parallel, concurrently, and by inserts.
 sql('CREATE TABLE built (id int, s int2, v text)',
 	q{INSERT INTO built SELECT i, i % 3000, 'text ' || i % 9000 FROM generate_series(1, 60000) i});
 for my $columns ('id', 's', 'v', 's, id')
@@ -328,7 +326,7 @@ for my $columns ('id', 's', 'v', 's, id')
 	  for 'serial', 'parallel', 'concurrent', 'again';
 	is($size{$_}, $size{serial}, "$columns: $_ as serial") for 'parallel', 'concurrent', 'again';
 	like($size{serial}, $columns eq 's' ? qr/\|2\|t$/ : qr/\|4\|t$/, "$columns: alignment");
-	# Check that the entries are the same, too.
+	# Check that the entries of the indexes are the same as well.
 	my $entries =
 	  q{SELECT md5(string_agg(data, ',' ORDER BY blkno, itemoffset)) FROM (SELECT generate_series(1, pg_relation_size('%1$s')::int / 8192 - 1) AS blkno) b, LATERAL bt_page_items('%1$s', blkno)};
 	is( sql(sprintf $entries, 'built_parallel'),
@@ -421,7 +419,7 @@ same('after deletion',
 is(sql(q{SELECT sound('churn_pkey'), sound('churn_a'), sound('churn_b')}),
 	't|t|t', 'after deletion: sound');
 
-# Partitions, temporary, unlogged and materialized relations.  A statement that rebuilds
+# Test partitions, temporary and unlogged tables, and materialized views.  A statement that rebuilds
 # an index uses the current default alignment, unless the storage parameter is set.
 sql(<<'SQL');
 CREATE TABLE parts (id int, s int2) PARTITION BY RANGE (id);
@@ -492,7 +490,7 @@ is( sql(q{SELECT count(*), string_agg(array_to_string(reloptions, ','), ' ' ORDE
 	),
 	'2|item_alignment=auto item_alignment=max',
 	'the parameter stays where it was written, and only there');
-# An ALTER that rolls back leaves the index as it was.
+# After a rollback, the index is as it was before the command.
 sql('BEGIN; SET LOCAL default_index_item_alignment = max; REINDEX TABLE rewritten; ROLLBACK');
 is(sql($now), '4|2|8|2', 'REINDEX rolled back');
 
@@ -536,8 +534,8 @@ for my $case (
 	like($err, qr/ERROR:  $case->[1]: /, "refused: $case->[0]");
 }
 
-# A dump has the storage parameter of each index for which a command has set it.  A dump
-# does not have the default.
+# A dump has the storage parameter of each index for which a command has set the parameter.  A dump
+# does not have the default alignment.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_scan.sql";
 $node->command_ok(
 	[

@@ -1,7 +1,7 @@
-# Test index_align against a hostile owner of a table, and against a role that owns
-# nothing.  Code of the owner must never run as another role.  One role must not take
-# all worker processes.  A change between a check and the action that relies on it must
-# not give anybody more rights.
+# Test index_align against a hostile owner of a table, and against a role that owns nothing.  Code
+# of the owner must never run as another role.  One role must not use all worker processes.  If
+# something changes between a check and the action that relies on the check, nobody must get more
+# rights.
 use strict;
 use warnings FATAL => 'all';
 
@@ -61,7 +61,7 @@ sub end_call
 }
 
 #
-# Code of the owner, of every kind
+# All kinds of code of the owner
 #
 as_role($node, 'postgres', 'role_a', <<'SQL');
 SET search_path = role_a;
@@ -120,8 +120,8 @@ as_role($node, 'postgres', 'role_a',
 	'ALTER TABLE role_a.hostile ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; ANALYZE role_a.hostile'
 );
 
-# Check that REINDEX of the stock server evaluates all this code as the owner.
-# Otherwise the test would prove nothing.
+# Check that REINDEX of the stock server evaluates all this code as the owner.  Otherwise the test
+# would prove nothing.
 my @rebuilt = (
 	'index expression',
 	'constant of an index expression',
@@ -224,7 +224,7 @@ is_harmless($node,
 	[], 'reset_item_alignment()');
 
 #
-# A role that owns nothing is refused before it waits for a lock
+# The call of a role that owns nothing is refused before it waits for a lock
 #
 align();
 $node->safe_psql('postgres', <<'SQL');
@@ -330,7 +330,7 @@ like($stderr, qr/already running for role/, 'a superuser can have only one call'
 is($node->safe_psql('postgres', $workers),
 	'3', 'a superuser has a worker beside those of two roles');
 
-# An advisory lock of a user does not count as a call, whatever its key.
+# An advisory lock of a user does not count as a call, whatever key it has.
 is( as_role(
 		$node, 'postgres',
 		'role_c', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = 0}),
@@ -361,8 +361,8 @@ is( $node->safe_psql(
 #
 # Changes between the check and the action
 #
-# race(SCOPE, CHANGE) - prepare CHANGE, start a superuser's call whose worker waits for
-# the locks of CHANGE, and commit CHANGE.  Return the messages of the call.
+# race(SCOPE, CHANGE) - run CHANGE in a prepared transaction, start a superuser's call whose worker
+# waits for the locks of CHANGE, and commit CHANGE.  Return the messages of the call.
 sub race
 {
 	my ($scope, $change) = @_;
@@ -446,7 +446,7 @@ for my $change ('ALTER TABLE common.table_a OWNER TO role_b', 'DROP TABLE common
 }
 
 #
-# Names that break out of their quotes
+# Names with quotes and backslashes, which could inject SQL
 #
 $node->safe_psql('postgres', 'CALL index_align.restore_stock()');
 for my $strings ('on', 'off')

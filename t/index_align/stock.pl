@@ -1,9 +1,8 @@
-# Open data of a stock server with the server patch of index_align, and the other way
-# round.  The patched server uses stock indexes as they are.  A stock server must not
-# read indexes with an alignment below its own.  It reports their pages as invalid.  In
-# recovery, also on a standby, it ends with a PANIC at the first record of such an
-# index.  No row is lost on the stock server, and REINDEX on either server repairs the
-# index.
+# Open data of a stock server with a server that has the patch of index_align, and the other way
+# round.  The patched server uses stock indexes as they are.  A stock server must not read indexes
+# with an alignment below its own.  It reports the pages of such indexes as invalid.  In recovery,
+# also on a standby, it ends with a PANIC at the first record of such an index.  No row is lost on
+# the stock server, and REINDEX on either server repairs the index.
 use strict;
 use warnings FATAL => 'all';
 
@@ -22,7 +21,7 @@ needs_patch('index_align', 'default_index_item_alignment');
 my $stock_path = stock_path();
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my $panic = qr/PANIC:  btree_redo: unknown op code 240$/m;
-# Version 18 reads several blocks at once, and lists all that are invalid.
+# Version 18 reads several blocks at once, and its message covers all invalid blocks.
 my $invalid =
   qr/ERROR:  XX001: (?:invalid page in block \d+|\d+ invalid pages among blocks \S+) of relation \S+$/m;
 my $conf =
@@ -42,7 +41,7 @@ sub init
 	return $node;
 }
 
-# tables of each alignment that auto gives; the text of a row repeats its key
+# Create tables for each alignment that auto chooses.  The text of a row repeats its key.
 my $schema = <<'SQL';
 CREATE EXTENSION amcheck;
 CREATE EXTENSION pageinspect;
@@ -69,7 +68,7 @@ my %index_of = (
 my @tables = sort keys %index_of;
 my @aligned = grep { $_ ne 'eight' } @tables;
 
-# the alignment of each of those indexes, and of all others
+# Return the alignment of each of those indexes, and of all other indexes.
 my $alignments = <<'SQL';
 SELECT relname || ' ' || (8 >> (flags & 768) / 256) FROM pg_class, page_header(get_raw_page(oid::regclass::text, 0))
 WHERE relname IN ('four_pkey', 'two_id', 'words_v', 'many_id', 'eight_pkey') ORDER BY relname COLLATE "C";
@@ -80,9 +79,9 @@ SQL
 my $all_max = "eight_pkey 8\nfour_pkey 8\nmany_id 8\ntwo_id 8\nwords_v 8\nothers 8";
 my $all_auto = "eight_pkey 8\nfour_pkey 4\nmany_id 4\ntwo_id 2\nwords_v 4\nothers 8";
 
-# Return a query that reads every row by the index, and a query that reads every row
-# without the index.  Each gives the number of rows, the number of rows whose text does
-# not match the key, and a digest.
+# Return a query that reads every row by the index, and a query that reads every row without the
+# index.  Each query returns the number of rows, the number of rows whose text does not match the
+# key, and a digest.
 sub by_index
 {
 	my ($table) = @_;
@@ -104,7 +103,8 @@ SELECT count(*) > 100 FROM (SELECT bt_index_parent_check(c.oid, true, relpersist
 WHERE relam = 403 AND indisvalid AND relpersistence <> 't' AND relkind = 'i') c
 SQL
 
-# whole(NODE, NAME) - check that all indexes give all rows and are sound
+# whole(NODE, NAME) - check that all indexes return all rows, and that amcheck finds no error in
+# them
 sub whole
 {
 	my ($node, $name) = @_;
@@ -139,7 +139,7 @@ SQL
 	return;
 }
 
-# 1. A data directory of a stock server
+# 1. The patched server opens a data directory of a stock server.
 my $old = init('old', path => $stock_path);
 $old->safe_psql('postgres', $schema);
 my $rows = whole($old, 'stock');
@@ -171,7 +171,7 @@ is($node->safe_psql('postgres', $alignments),
 	$all_max, 'data of a stock server that crashed: indexes keep their alignment');
 $node->stop;
 
-# 2. Aligned indexes, left by a clean shutdown to a stock server
+# 2. A stock server opens aligned indexes after a clean shutdown of the patched server.
 $node = init('patched');
 $node->append_conf('postgresql.conf', "wal_log_hints = on\nwal_level = replica\n");
 $node->restart;
@@ -219,7 +219,7 @@ sub never_wrong
 			'bitmap scan',
 			"SET enable_seqscan = off; SET enable_indexscan = off; SELECT count(*) FROM $table WHERE $key = $value"
 		],
-		# The planner reads the height of every index.
+		# These statements also read the index, because the planner reads the height of every index.
 		[ 'sequential scan', "$index_off SELECT * FROM $table" ],
 		[ 'EXPLAIN', "EXPLAIN SELECT * FROM $table" ],
 		[ 'INSERT', "INSERT INTO $table (id, v) VALUES (7000, 'row 7000')" ],
@@ -268,7 +268,7 @@ fails(
 	$stock, 'REFRESH MATERIALIZED VIEW CONCURRENTLY view',
 	$invalid, 'stock: REFRESH of a table with an aligned index');
 
-# Dump what the stock server can read.  It cannot restore the storage parameter.
+# Dump the tables that the stock server can read.  It cannot restore the storage parameter.
 my $file = "$tmp/stock.sql";
 $stock->command_ok(
 	[ 'pg_dump', '-d', $stock->connstr('postgres'), '-f', $file, '-t', 'four', '-t', 'many' ],
@@ -334,7 +334,7 @@ is($again->safe_psql('postgres', $alignments),
 	$all_max, 'indexes rebuilt by stock have the stock alignment');
 $again->stop;
 
-# An index that the stock server did not repair can be dropped or truncated, or left for
+# If the stock server did not repair an index, the index can be dropped or truncated, or left for
 # the patched server.
 $stock = hand_over($node, 'stock_left', $stock_path);
 $stock->start;
@@ -356,7 +356,7 @@ is( $again->safe_psql(
 $again->safe_psql('postgres', $check_all);
 $again->stop;
 
-# 3.  With zero_damaged_pages, the pages are zeroed in the server's memory only.
+# 3.  With zero_damaged_pages, a stock server replaces the pages by zeros, only in its memory.
 $stock = hand_over($node, 'stock_zero', $stock_path);
 $stock->append_conf('postgresql.conf', "zero_damaged_pages = on\n");
 $stock->start;
@@ -365,7 +365,7 @@ my $zero =
 my %path = map { $_ => path_of($stock, $index_of{$_}) } @aligned;
 my %content = map { $_ => slurp_file($path{$_}) } @aligned;
 never_wrong($stock, $_, 'stock with zero_damaged_pages', $zero) for @aligned;
-# VACUUM scans the index, finds it empty, and removes the dead rows from the table.
+# VACUUM scans the index, finds no entry, and removes the dead rows from the table.
 fails($stock, 'VACUUM dead', $zero, 'stock with zero_damaged_pages: VACUUM of dead rows');
 $stock->stop;
 for my $table (@aligned)
@@ -389,9 +389,9 @@ is( $again->safe_psql(
 	'back from zero_damaged_pages: REINDEX repairs a table whose dead rows VACUUM removed');
 $again->stop;
 
-# 4.  The patched server crashes, and a stock server recovers.  It must stop at the
-# first record of an aligned index.  Otherwise such a page could be in its shared
-# buffers, where the server does not check the page again.
+# 4.  The patched server crashes, and a stock server recovers.  The stock server must stop at the
+# first record of an aligned index.  Otherwise its shared buffers could contain an aligned page,
+# which the server would not check again.
 my $crashes = 0;
 
 sub crash
@@ -447,7 +447,7 @@ sub crash
 	return;
 }
 
-# Commit a transaction, which flushes all WAL before it.
+# Commit a transaction, which flushes all earlier WAL.
 my $flush = 'CREATE TABLE flush ()';
 my $auto = 'SET default_index_item_alignment = auto;';
 crash('crash after a build', 'stops', '', [ 'CHECKPOINT', "$auto REINDEX TABLE four" ]);
@@ -483,9 +483,9 @@ crash(
 	]);
 crash('crash after nothing with aligned indexes',
 	'starts', '', [ 'CHECKPOINT', 'INSERT INTO eight VALUES (9000, \'row 9000\')' ]);
-# A hint bit logs the whole page, so recovery on the stock server reads this page into
-# memory.  The index is one page and its metapage.  VACUUM does not read that page
-# first.
+# When a hint bit is set, the server logs the whole page.  So recovery on the stock server puts this
+# page into shared buffers.  The index has only this page and a metapage.  VACUUM does not read the
+# metapage first.
 crash(
 	'crash after a hint in an aligned page',
 	'stops',
@@ -497,7 +497,7 @@ crash(
 	],
 	query => [ 'VACUUM small', 'INSERT INTO small VALUES (1000, 1)', 'SELECT * FROM small' ],
 	error => qr/ERROR:  XX00[12]: /);
-# Whole pages are logged without a record of the access method.
+# These commands log whole pages, without a record of the access method.
 for my $strategy ('wal_log', 'file_copy')
 {
 	crash(
@@ -635,7 +635,8 @@ fails($again, q{LOAD 'pageinspect'},
 	$refused, 'modules of the patched server in stock: pageinspect');
 $again->stop;
 
-# 7.  The way back: the patched server rebuilds all indexes with the stock alignment.
+# 7.  To go back to a stock server, the patched server rebuilds all indexes with the stock
+# alignment.
 $node->start;
 is($node->safe_psql('postgres', 'SHOW default_index_item_alignment'),
 	'max', 'the default is the stock alignment');

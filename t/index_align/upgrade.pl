@@ -1,8 +1,8 @@
-# Test pg_upgrade and pg_dump with B-tree indexes that have an item alignment.  An
-# upgrade to a server with the patch keeps them unchanged.  pg_upgrade of the patched
-# server refuses any other target, and lists the indexes before it changes anything.
-# pg_upgrade of a later stock server does not know the alignment; the old server refuses
-# its connection.  Once the indexes are restored, the upgrade to a stock server works.
+# Test pg_upgrade and pg_dump with B-tree indexes that have an item alignment.  An upgrade to a
+# server with the patch keeps these indexes unchanged.  pg_upgrade of the patched server refuses any
+# other target, and lists the indexes before it changes anything.  pg_upgrade of a later stock
+# server does not know the alignment, but the old server refuses its connection.  Once the indexes
+# have the stock alignment again, the upgrade to a stock server works.
 use strict;
 use warnings FATAL => 'all';
 
@@ -33,8 +33,8 @@ for my $path (values %stock)
 my $later = $stock{ $major + 1 };
 my $outer_dir = getcwd();
 
-# Return the code of the item alignment in the first page of an index file.  This works
-# on a stock server, too.
+# Return the code of the item alignment in the first page of an index file.  This function works on
+# a stock server as well.
 sub alignment_code
 {
 	my ($node, $db, $index) = @_;
@@ -61,7 +61,7 @@ sub codes_are
 	is_deeply({ map { $_ => alignment_code($node, 'app', $_) } keys %$expected }, $expected, $name);
 }
 
-# Check that all valid indexes are sound and agree with the tables.
+# Check that amcheck finds no error in any valid index, and that each index agrees with its table.
 sub indexes_ok
 {
 	my ($node, $name) = @_;
@@ -112,7 +112,7 @@ sub refused
 	system_or_bail('rm', '-rf', $log);
 }
 
-# Upgrade to a stock server and start it
+# Upgrade to a stock server, and start it.
 sub stock_upgrade
 {
 	my ($old, $to, $name) = @_;
@@ -191,7 +191,7 @@ is( join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=
 	'p1_a_idx p_a t_max t_param',
 	'the dump has the storage parameters that were written');
 
-# To the same server
+# Upgrade to the same server.
 my $list = <<'EOT';
 Settings of default_index_item_alignment:
   database plain
@@ -231,7 +231,7 @@ is(alignment_code($same, 'app', 't_s'), 0, 'a rebuilt index gets the default ali
 is(alignment_code($same, 'app', 't_i'), 1, 'other indexes keep their alignment');
 $same->stop;
 
-# To a stock server
+# Try to upgrade to a stock server.
 refused($old, $refusing, $list, 'pg_upgrade --check', '--check');
 refused($old, $refusing, $list, 'pg_upgrade');
 $refusing->start;
@@ -256,7 +256,7 @@ indexes_ok($old, 'the indexes of the old cluster work');
 $old->safe_psql('app', <<'SQL');
 ALTER INDEX t_param RESET (item_alignment);
 ALTER INDEX t_max RESET (item_alignment);
--- a partitioned index cannot be altered
+-- The parameter of a partitioned index cannot be changed, so create the index again.
 DROP INDEX p_a;
 SET default_index_item_alignment = auto;
 CREATE INDEX p_a ON p (a);
@@ -277,8 +277,8 @@ $list =~ s/ +\(storage.*//g;
 $list =~ s/^  (?:public\.(?:p_a|t_max)|function.*)\n//mg;
 refused($old, $refusing, $list, 'pg_upgrade with files alone');
 
-# pg_upgrade of the later server checks nothing.  It has to start the old cluster with
-# the old server, which refuses the connection, with the extension or without.
+# pg_upgrade of the later server checks nothing.  But it has to start the old cluster with the old
+# server.  This server refuses the connection, with the extension or without it.
 if ($later)
 {
 	for my $options ([], ['--check'], ['--link'])
@@ -303,7 +303,7 @@ codes_are($old, { t_pkey => 1, t_s => 2 }, 'the indexes are still aligned');
 indexes_ok($old, 'the indexes of the old cluster work after the failed upgrade');
 $old->stop;
 
-# The way back
+# Go back: restore the stock alignment of all indexes.
 $old->start;
 $old->safe_psql('app', 'SET default_index_item_alignment = max; REINDEX SCHEMA public');
 $old->safe_psql('other', 'REINDEX TABLE o');
@@ -330,7 +330,7 @@ $old->safe_psql('app', 'DROP EXTENSION IF EXISTS index_align');
 $old->stop;
 to_stock($_) for @to;
 
-# After all indexes are restored
+# Upgrade to a stock server after all indexes have the stock alignment again.
 sub to_stock
 {
 	my ($to) = @_;
@@ -343,7 +343,7 @@ sub to_stock
 	);
 	if ($to == $major)
 	{
-		# Restore the dump that has indexes aligned by the default, too.
+		# Also restore the dump whose indexes were aligned by the default.
 		is(restore($new, $dump), '', 'a stock server restores the dump');
 		is($new->safe_psql('app', $contents), $before, 'same rows from the dump');
 		indexes_ok($new, 'the indexes of the restored dump work');
@@ -351,7 +351,7 @@ sub to_stock
 	$new->stop;
 }
 
-# From an older patched server, pg_upgrade takes over the indexes unchanged.
+# pg_upgrade from an older patched server keeps the indexes unchanged.
 for my $from (grep { -d "$top/index_align/$_" } $major - 1)
 {
 	my $path = "$top/build/$from/dense";
@@ -381,7 +381,7 @@ SQL
 		my $then = $patched->safe_psql('app', $rows);
 		my @files = split /\n/, $patched->safe_psql('app', $files);
 		$patched->stop;
-		# Include the writes of the shutdown.
+		# Read the files after the shutdown, which writes the last changes.
 		my @pages = map { slurp_file($patched->data_dir . "/$_") } @files;
 
 		my $next = init_cluster("from_patched_$how");
@@ -402,8 +402,8 @@ SQL
 	}
 }
 
-# From the distribution's server, pg_upgrade takes over the files unchanged, whatever
-# the default alignment is.
+# pg_upgrade from the distribution's server keeps the files unchanged, whatever the default
+# alignment is.
 if (!$ENV{PGDENSE_OLD_BINDIR})
 {
   SKIP:

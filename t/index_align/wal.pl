@@ -1,10 +1,10 @@
-# Test all WAL records of nbtree for indexes of alignment 2, 4 and 8.  pg_waldump counts
-# them.  A standby replays them and compares every page with an image of the primary's.
-# The primary replays them after crashes.
+# Test all WAL records of nbtree for indexes of alignment 2, 4 and 8.  The test counts the records
+# that pg_waldump prints.  A standby replays them, and compares every page with the page image of
+# the primary.  The primary replays them after crashes.
 #
-# Each opcode must occur at least once for each alignment, with PGDENSE_SOAK 50 times.
-# Special cases of some records must occur at least once, with PGDENSE_SOAK 10 times.
-# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
+# Each opcode must occur at least once for each alignment, or 50 times with PGDENSE_SOAK.  Special
+# cases of some records must occur at least once, or 10 times with PGDENSE_SOAK.  PGDENSE_FUZZ_SEED
+# is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -85,7 +85,7 @@ sub set_page_images
 		"SELECT current_setting('full_page_writes') = '$images'");
 }
 
-# Return the kinds of records that occur too rarely with some alignment.
+# Return the kinds of records that are too few for one of the given alignments.
 sub too_few
 {
 	my ($counts, @aligns) = @_;
@@ -135,9 +135,9 @@ SELECT count(*) FROM bt_metap('$shape->{name}_k') m, bt_page_items('$shape->{nam
 SQL
 }
 
-# Crash the primary during the work.  Recovery compares pages with their images, too.
-# This needs page images: a killed process may have written half a page, and the page of
-# a removed file has nothing to compare with.
+# Crash the primary during the work.  Recovery also compares pages with their images.  Full-page
+# images must be on for two reasons.  A killed process may have written half a page.  And without an
+# image, recovery has nothing to compare for a page whose file was removed.
 set_page_images('on');
 $primary->safe_psql('postgres', 'CHECKPOINT');
 srand($seed);

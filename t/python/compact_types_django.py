@@ -1,8 +1,7 @@
-"""What an application with Django needs for compact types: their OIDs.
+"""Register the OIDs of compact types with Django, as an application with these types must do.
 
-The function belongs where the project's signal handlers are.  The settings below
-it are those of Django's own tests on one of the databases that
-t/soak/compact_types_orm.pl makes.
+Put the function know_compact_types() beside the signal handlers of the project.  The settings below
+it are for Django's own tests, on one of the databases that t/soak/compact_types_orm.pl makes.
 """
 
 import os
@@ -13,7 +12,7 @@ from psycopg.types import TypeInfo
 
 
 def know_compact_types(connection, **kwargs):
-    """Take compact_text for varchar and compact_charN for char, in arrays as well."""
+    """Make Django and psycopg treat compact_text and compact_charN, also in arrays, as strings."""
     if connection.vendor != "postgresql":
         return
     with connection.connection.cursor() as cursor:
@@ -53,8 +52,8 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 USE_TZ = False
 
-# These need a server with libraries that ours is built without.  What needs them
-# fails with plain types, too.
+# These extensions need libraries that our server is built without.  Tests that need the extensions
+# fail with plain types, too.
 MISSING_EXTENSIONS = {"pgcrypto", "uuid-ossp"}
 
 

@@ -1,11 +1,11 @@
-"""Run queries of a narrow column and of its wide twin with parameters that have no type.
+"""Run queries on a narrow column and on a wide column, with parameters that have no type.
 
 usage: compact_types_literal.py CONNINFO < JSON
 
-Input: a list of {"n": query, "w": query of the twin, "parameters": {name: value}}.
-Prints each case whose results differ, unless the narrow query alone is an error; at the
-end, how many were equal, and how many only the narrow type refused.  A case with
-"expected" instead of a twin must have this result, or SQLSTATE.
+The input is a list of {"n": query of the narrow column, "w": the same query of the wide column,
+"parameters": {name: value}}.  Print each case whose results differ, unless only the narrow query
+fails.  At the end, print how many results were equal, and how many queries only the narrow type
+refused.  A case with "expected" instead of "w" must have this result, or this SQLSTATE.
 """
 
 import json
@@ -15,12 +15,12 @@ import psycopg
 
 
 def outcome(connection, query, parameters, sqlstate=False):
-    """Return the first value, the number of rows if there is none, or None for an error.
+    """Return the first value, or the number of rows if the query returns no row.
 
-    With sqlstate, the SQLSTATE of the error.
+    For an error, return the SQLSTATE if sqlstate is true, else None.
     """
     try:
-        # a string has no type for psycopg 3, and is bound by the server
+        # psycopg 3 sends a string as a parameter without a type, which the server binds
         cursor = connection.execute(query, parameters)
         row = cursor.fetchone() if cursor.description else None
         return row[0] if row else cursor.rowcount
@@ -29,7 +29,7 @@ def outcome(connection, query, parameters, sqlstate=False):
 
 
 def main():
-    """Compare all cases."""
+    """Compare the results of all cases."""
     equal = refused = 0
     with psycopg.connect(sys.argv[1], autocommit=True) as connection:
         connection.prepare_threshold = 2

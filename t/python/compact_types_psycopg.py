@@ -1,11 +1,10 @@
-# What a program that uses psycopg 3 sees of the compact types: without any
-# registration, in text and in binary format, with server-side binding, COPY
-# and pipelines.
+# Test how a program that uses psycopg 3 sees the compact types: without any registration, in text
+# and in binary format, with server-side binding, COPY and pipelines.
 #
 # 	python3 compact_types_psycopg.py CONNINFO < SAMPLES
 #
-# SAMPLES is JSON: a list of {type, wide, kind, literals}.  Prints TAP lines
-# without numbers, "ok - NAME" or "not ok - NAME", that the calling test counts.
+# SAMPLES is JSON: a list of {type, wide, kind, literals}.  Print TAP lines without numbers, "ok -
+# NAME" or "not ok - NAME".  The calling test counts them.
 import datetime
 import decimal
 import json
@@ -24,7 +23,7 @@ def check(name, got, expected):
 
 
 def python_value(kind, literal):
-    """The value that a program has in hand for a literal."""
+    """Return the Python value that a program would use for a literal."""
     if kind == "string":
         return literal
     if kind == "int":
@@ -37,16 +36,16 @@ def python_value(kind, literal):
 
 def back(kind, value):
     """
-    The Python value of what a client gets.
+    Return the Python value of a result.
 
-    psycopg does not know the types' OIDs, and hands out the text form as str.
+    psycopg does not know the types' OIDs, and returns the text form as str.
     """
     if value is None:
         return None
     if kind == "string":
         return value.rstrip(" ")
     if kind in ("timestamp", "timestamptz"):
-        # "+00" is for Python 3.11 and later only
+        # only Python 3.11 and later accept "+00"
         value = value + ":00" if kind == "timestamptz" else value
         return datetime.datetime.fromisoformat(value)
     return python_value(kind, value)
@@ -57,8 +56,8 @@ def run(conn, sample):
     values = [python_value(kind, literal) for literal in sample["literals"]]
     cur = conn.cursor()
 
-    # parameters go to the server as parameters; psycopg declares Python's own
-    # types for them, or none for str, and the server converts them
+    # psycopg sends parameters to the server as parameters.  It declares the type that belongs to
+    # the Python type, or no type for a str, and the server converts the value.
     cur.execute(f"CREATE TEMP TABLE p (id int, v {type_})")
     for i, value in enumerate(values):
         cur.execute("INSERT INTO p VALUES (%s, %s)", (i, value))
@@ -68,8 +67,7 @@ def run(conn, sample):
     check(f"{type_}: text results are strings", {type(r) for r in rows[:-1]}, {str})
     check(f"{type_}: values come back", [back(kind, r) for r in rows], values + [None])
 
-    # a parameter on either side of a comparison, prepared or not, in text and
-    # in binary format
+    # a parameter on each side of a comparison, prepared or not, in text and in binary format
     for prepare in (False, True):
         for placeholder in ("%s", "%b", "%t"):
             found = []
@@ -95,7 +93,7 @@ def run(conn, sample):
     cur.execute("SELECT count(*) FROM p WHERE v = ANY(%s)", (values,))
     check(f"{type_}: list", cur.fetchone()[0], len(values))
 
-    # many at once, which psycopg sends as a pipeline
+    # many rows at once, which psycopg sends as a pipeline
     cur.executemany("UPDATE p SET id = id + %s WHERE v = %s", [(100, v) for v in values])
     check(f"{type_}: executemany", cur.rowcount, len(values))
 
@@ -124,7 +122,7 @@ def run(conn, sample):
     raw = binary.fetchone()[0]
     check(f"{type_}: unregistered binary result", type(raw), bytes)
 
-    # registered, it is a Python value
+    # a result of a registered type is a Python value
     info = psycopg.types.TypeInfo.fetch(conn, type_)
     check(
         f"{type_}: TypeInfo",
@@ -154,7 +152,7 @@ def run(conn, sample):
     if "bad" not in sample:
         return
 
-    # an error leaves the connection in order
+    # the connection works after an error
     try:
         conn.execute(f"SELECT %s::text::{type_}", (sample["bad"],))
         check(f"{type_}: error", None, sample["bad"])

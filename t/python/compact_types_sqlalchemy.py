@@ -1,7 +1,7 @@
-"""What an application with SQLAlchemy needs for compact types: their names.
+"""Register the names of compact types with SQLAlchemy, as an application with these types must do.
 
-A plugin of pytest (-p compact_types_sqlalchemy) for SQLAlchemy's own tests; an
-application has the same lines where it makes its engine.
+SQLAlchemy's own tests load this file as a plugin of pytest (-p compact_types_sqlalchemy).  An
+application has the same lines in the place where it makes its engine.
 """
 
 from functools import partial

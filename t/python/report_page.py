@@ -1,10 +1,10 @@
-# What a browser shows of a page: headless Chromium is told over a pipe to load it on
-# screens of several sizes, with light and with dark colours, and asked what it sees.
+# Measure how a browser shows a page.  Tell headless Chromium over a pipe to load the page on
+# screens of several sizes, with light and with dark colours, and to measure it.
 #
 # 	python3 report_page.py CHROMIUM PAGE DIRECTORY
 #
-# Leaves screenshots and the browser's profile in DIRECTORY, and prints JSON: what was
-# requested, and what each view measured.  Needs matplotlib, to read the screenshots.
+# Leave screenshots and the browser's profile in DIRECTORY.  Print JSON: the URLs that the browser
+# requested, and the measurements of each view.  The script reads the screenshots with matplotlib.
 import json
 import os
 import subprocess
@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 
 SCREENS = {"telephone": (390, 844), "desktop": (1280, 900)}
-# Seconds.  A browser on a machine that does other things as well takes minutes.
+# This many seconds are necessary because a browser on a busy machine takes minutes.
 TIMEOUT = 600
 
-# Everything is measured with all folded parts open.
+# Open all folded parts of the page, and measure everything.
 MEASURE = """(() => {
   document.querySelectorAll('details').forEach(details => details.open = true);
   const channel = value => { value /= 255; return value <= .03928 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4; };
@@ -64,7 +64,7 @@ MEASURE = """(() => {
 
 
 class Browser:
-    """Chromium and its protocol: JSON that ends in a zero byte, by file descriptors 3 and 4."""
+    """Chromium, to which messages of JSON, each ended by a zero byte, go by descriptors 3 and 4."""
 
     def __init__(self, program, profile):
         commands, self.commands = os.pipe()
@@ -72,7 +72,7 @@ class Browser:
         log = open(Path(profile) / "log", "wb")
 
         def inherit():
-            # Through copies, since one of the numbers may be in use.
+            # Make copies first, because descriptor 3 or 4 may be in use.
             first, second = os.dup(commands), os.dup(answers)
             os.dup2(first, 3)
             os.dup2(second, 4)
@@ -164,7 +164,7 @@ def pixels(path):
     return {
         "size": [image.shape[1], image.shape[0]],
         "colours": len(colours),
-        # Of the page there is more than of anything on it.
+        # The background of the page has more pixels than any other colour.
         "background": float(colours[counts.argmax()].mean()),
         "mean": float(image.mean()),
     }
@@ -229,7 +229,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # What waits for a browser that hangs is ended by this.
+    # If the browser hangs, end this script, which would wait for it.
     import signal
 
     signal.signal(

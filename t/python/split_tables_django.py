@@ -1,13 +1,13 @@
-"""What migrations with Django need for tables that vertical_partition has split.
+"""Let Django's migrations find the constraints of tables that vertical_partition has split.
 
-Django looks up the names of constraints and indexes in the catalogs, before it drops or
-replaces them.  Those of a split table belong to its parts.  Import this module before the
-first migration, in an application's AppConfig.ready() for example.
+Before Django drops or replaces a constraint or an index, it looks up the name in the catalogs.  The
+constraints and indexes of a split table belong to its parts.  Import this module before the first
+migration, for example in an application's AppConfig.ready().
 """
 
 from django.db.backends.postgresql.introspection import DatabaseIntrospection
 
-# the columns of a view, its parts, and the view of each hot part
+# queries for the columns of a view, for the parts of a view, and for the view of each hot part
 COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(quote_ident(%s))"
 PARTS = """SELECT h.relname, c.relname FROM vertical_partition.parts p
     JOIN pg_class h ON h.oid = p.hot JOIN pg_class c ON c.oid = p.cold WHERE p.view = to_regclass(quote_ident(%s))"""
@@ -16,7 +16,7 @@ VIEWS = """SELECT h.relname, v.relname FROM vertical_partition.parts p
 
 
 def get_constraints(self, cursor, table_name):
-    """Those of both parts, as those of a table."""
+    """Return the constraints of both parts of a split table as constraints of the view."""
     found = of_table(self, cursor, table_name)
     cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'vertical_partition'")
     if not cursor.fetchone():
@@ -27,8 +27,9 @@ def get_constraints(self, cursor, table_name):
         columns = {name for name, in cursor.fetchall()}
         hot, cold = (of_table(self, cursor, part) for part in parts)
         key = {column for one in hot.values() if one["primary_key"] for column in one["columns"]}
-        # What joins the parts is none of the table's: columns that the view does not have, and
-        # the copy of its key in the cold part, with an index and, since 18, NOT NULL constraints.
+        # The plain table did not have what links the parts: columns that the view does not have,
+        # and, in the cold part, the copy of the key, with an index and, since 18, NOT NULL
+        # constraints.
         kinds = ("unique", "foreign_key", "check", "index")
         cold = {
             name: one

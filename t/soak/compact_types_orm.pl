@@ -17,8 +17,8 @@ my $orm = "$ENV{PGDENSE_TOP}/build/orm";
 my $python = "$orm/venv/bin/python";
 my $logs = $PostgreSQL::Test::Utils::log_path;
 
-# the test applications of Django that store strings, or look at types, indexes and
-# constraints; others, like cache and gis, are about other subjects
+# the test applications of Django that store strings, or check types, indexes and constraints; the
+# other applications, such as cache and gis, test other subjects
 my @applications = qw(basic model_fields schema migrations introspection inspectdb
   queries lookup expressions aggregation annotations bulk_create get_or_create
   select_for_update postgres_tests constraints indexes foreign_object many_to_one
@@ -84,7 +84,8 @@ sub output_of
 	return slurp_file($log);
 }
 
-# Each suite returns the number of tests that ran, and the failed tests.
+# Each of these functions runs a suite, and returns the number of tests that ran, and the failed
+# tests.
 my %suites = (
 	sqlalchemy => sub {
 		my ($mode) = @_;
@@ -144,8 +145,8 @@ my %suites = (
 local $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 local $ENV{TMPDIR} = PostgreSQL::Test::Utils::tempdir;
 
-# the expected failures: lines of the suite, the modes and the test, below comments with
-# the reason
+# Read the expected failures.  Each line names the suite, the modes and the test.  Comments above
+# the lines give the reason.
 my %listed;
 for (split /\n/, slurp_file("$FindBin::RealBin/compact_types_orm.txt"))
 {

@@ -3,7 +3,7 @@
 # recovery, pg_upgrade, pg_rewind, pg_basebackup, amcheck and replication.  From 18 on,
 # use each method of asynchronous I/O.
 #
-# normalize_core() lists the differences from a stock server that are allowed.
+# normalize_core() lists the allowed differences from a stock server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -34,7 +34,7 @@ $PgDense::Core::normalize = \&normalize_core;
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my ($major) = `pg_config --version` =~ /(\d+)/;
-# On a directory without direct I/O, this tests the fallback.
+# If the directory does not support direct I/O, the tests run with the fallback to buffered WAL.
 my $direct = can_write_directly($tmp);
 my @methods = $major >= 18 ? qw(worker io_uring sync) : ('');
 my $forced = "debug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n";

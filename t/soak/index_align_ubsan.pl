@@ -2,7 +2,7 @@
 # server that ends a process at the first access to memory with a wrong alignment.
 # x86-64 tolerates such an access, other processors do not.
 #
-# The server is "tools/server 17 ubsan".  tools/check --soak builds it.
+# "tools/server 17 ubsan" builds this server, and tools/check --soak runs that command.
 use strict;
 use warnings FATAL => 'all';
 

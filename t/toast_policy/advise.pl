@@ -1,8 +1,8 @@
-# Test toast_policy.advise().  For several kinds of data, store the table by each
-# strategy, and compare its real size with the estimate that was made from a table
-# stored in another way.  The recommended strategy must have the least cost, computed
-# from the real pages and chunks.  The times in this cost come from the result of
-# advise().  No test compares these times with measured times.
+# Test toast_policy.advise().  For several kinds of data, store the table by each strategy, and
+# compare its real size with an estimate.  advise() makes this estimate from a table that is stored
+# in another way.  The recommended strategy must have the least cost, computed from the real pages
+# and chunks.  The times in this cost come from the result of advise().  No test compares these
+# times with measured times.
 use strict;
 use warnings FATAL => 'all';
 
@@ -18,7 +18,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION toast_policy');
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-# a sequence of words that looks like text, for row number i
+# SQL for a sequence of words that looks like text, for row number i
 my $words =
   q{(SELECT string_agg((ARRAY['the','of','and','page','tuple','index','buffer','server','a','to','value','column',
   'transaction','snapshot','vacuum','is','in','that','relation','checkpoint','for','with','it','log','sequence','which'])
@@ -33,7 +33,7 @@ my $json =
 
 sub counted { return $_[0] =~ s/COUNT/$_[1]/r; }
 
-# type, rows, and the expression of the value for row number i
+# Each kind of data has a type, a number of rows, and the expression of the value for row number i.
 my %kinds = (
 	json => [ 'text', 1500, counted("${json}::text", '30 + i % 50') ],
 	jsonb => [ 'jsonb', 1500, counted($json, '10 + i % 25') ],
@@ -54,15 +54,15 @@ my %kinds = (
 	short => [ 'text', 40000, q{rpad('value ' || i, 100, md5(i::text))} ],
 	medium => [ 'text', 5000, counted($words, '150 + i % 350') ],);
 
-# the strategies that can be built here, with the DDL of the table
+# These are the strategies that this server supports, with the DDL of the table.
 my $has_lz4 =
   query(q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'})
   eq 't';
 my @codecs = ('pglz', $has_lz4 ? 'lz4' : ());
 my @levels = $has_lz4 ? (0, 4, 9, 12) : ();
 
-# the real size of a table: pages of heap, TOAST table and its index, chunks, values out
-# of line, and bytes of the column
+# Return the real size of a table: pages of the heap, of the TOAST table and of its index, number of
+# chunks and of values out of line, and bytes of the column.
 sub measure
 {
 	my ($table) = @_;
@@ -88,7 +88,7 @@ sub measure
 	return \%real;
 }
 
-# the cost by which advise() decides, from the real counts
+# Compute the cost by which advise() decides, but from the real counts.
 sub cost
 {
 	my ($real, $estimate) = @_;
@@ -102,7 +102,7 @@ sub cost
 	  $real->{values};
 }
 
-# Check that a number is within 10 % of another one, or differs from it by a few.
+# Check that a number differs from the expected number by at most 10 %, or by at most $apart.
 sub near
 {
 	my ($is, $should, $apart) = @_;
@@ -183,7 +183,8 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 	my ($type, $rows, $expression) = @{ $kinds{$kind} };
 	my %cost;
 
-	# Store the values raw, so that each strategy gets what an application would send.
+	# Store the values uncompressed, so that each strategy gets the values as an application would
+	# send them.
 	query(
 		qq{
 		CREATE TABLE $kind (id int, note text, v $type, flag bool);
@@ -220,8 +221,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 			$advice->{$name});
 	}
 
-	# Ask for advice again from values that are stored in another way, and from a small
-	# sample.
+	# Call advise() again on values that are stored in another way, and with a small sample.
 	my $name = $has_lz4 ? 'toast_policy lz4 9' : 'toast_policy pglz';
 	my $table = $name =~ s/ /_/gr;
 	$table .= '_' unless $has_lz4;
@@ -256,7 +256,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 }
 
 #
-# More rows and larger values than the sample reads
+# Tables with more rows and larger values than the sample reads
 #
 query(
 	q{
@@ -283,7 +283,7 @@ query(
 compare($large->{'extended pglz'}, 'large_copy', 'large values, judged by their beginning');
 
 #
-# A standby
+# advise() on a standby
 #
 query('CREATE UNLOGGED TABLE unlogged AS SELECT * FROM large');
 $node->backup('base');

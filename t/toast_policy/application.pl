@@ -1,5 +1,5 @@
-# Run a web shop on plain tables and on tables after toast_policy.enable(), and compare
-# the answers.  See PgDense::Application.
+# Run a web shop on plain tables and on tables after toast_policy.enable(), and compare the results.
+# See PgDense::Application.
 use strict;
 use warnings FATAL => 'all';
 
@@ -28,7 +28,7 @@ my %modes = (
 		  "SELECT count(*) >= $governed FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'toast_policy' AND c.relkind = 'r'"
 	},);
 
-# The answers must not differ, so this list is empty.
+# The results must not differ, so this list is empty.
 my @differences;
 
 test_application('toast_policy', \%modes, \@differences);

@@ -1,8 +1,7 @@
-# Test that toast_policy.check() finds what amcheck finds in a heap.  Damage the files
-# of tables of the access method: line pointers, tuple headers, attributes, TOAST
-# pointers and chunks, page headers, indexes, and random single bytes.  Compare the
-# reports of check() with those of the functions of amcheck, which read the same files
-# after the tables are heap again.
+# Test that toast_policy.check() finds what amcheck finds in a heap.  Damage the files of tables
+# with access method toast_policy: line pointers, tuple headers, attributes, TOAST pointers and
+# chunks, page headers, indexes, and random single bytes.  Compare the reports of check() with those
+# of the functions of amcheck, which read the same files after the tables are heap again.
 use strict;
 use warnings FATAL => 'all';
 
@@ -21,7 +20,7 @@ $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE EXTENSION amcheck;
--- What amcheck finds in a table of heap, as check() tells it
+-- Return the errors that amcheck finds in a heap table, in the format of check().
 CREATE FUNCTION amcheck_of(rel regclass) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	r record;
@@ -45,7 +44,8 @@ BEGIN
 		END;
 	END LOOP;
 END $$;
--- Values of all kinds, a row that was updated in its page, and the dead one of another
+-- Create a table with values of all kinds.  One row was updated in its page, so the page also has
+-- the dead version of this row.
 CREATE FUNCTION make(name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE TABLE %I (id int PRIMARY KEY, v text COMPRESSION pglz, w text)', name);
@@ -57,7 +57,7 @@ END $$;
 SQL
 
 #
-# The damages.  Each gets a reference to the file, the line pointer, and the offset of
+# Kinds of damage.  Each function gets a reference to the file, the line pointer, and the offset of
 # its tuple.
 #
 sub get
@@ -73,7 +73,7 @@ sub put
 	substr($$file, $place, length $bytes) = $bytes;
 	return;
 }
-# the offset of a line pointer, and its content
+# Return the offset of a line pointer, or its content.
 sub pointer { return HEADER + 4 * ($_[0] - 1); }
 
 sub item
@@ -89,7 +89,7 @@ sub set_item
 	return;
 }
 sub tuple { return (item(@_))[0]; }
-# the offset of a tuple's data
+# Return the offset of a tuple's data.
 sub data
 {
 	my ($file, $n) = @_;
@@ -170,7 +170,7 @@ my %damage = (
 		}
 	],
 	toast_index_page => [ 'toast_index', sub { put($_[0], BLOCK + 14, 'v', 9000) } ],);
-# the same for line pointer N of page BLOCK
+# Return the content of line pointer N of page BLOCK.
 sub item_of
 {
 	my ($file, $block, $n) = @_;
@@ -187,7 +187,7 @@ sub set_item_of
 	return;
 }
 
-# single bytes of the line pointers and of tuples
+# Also damage single bytes of line pointers and of tuples.
 srand(20261123);
 for my $n (1 .. ($ENV{PGDENSE_SOAK} ? 300 : 30))
 {
@@ -243,7 +243,7 @@ is( $all,
 		'postgres',
 		join(' UNION ALL ', map { "$lines toast_policy.check('$_')" } @names) . ' ORDER BY 1'),
 	'check_all() reports what check() reports for each table');
-# Errors must not leave the relation cache changed in the session that got these errors.
+# After errors, the relation cache of the session must be as before.
 is( $node->safe_psql('postgres',
 		<<'SQL'), "t\ntoast_policy", 'the session that ran check() still uses the access method');
 SELECT count(*) > 30 AS any FROM toast_policy.check_all();
@@ -270,8 +270,8 @@ for my $name (@names)
 }
 note(($silent // 0) . ' single bytes that amcheck does not report');
 
-# check() skips an index that is dropped meanwhile.  DROP INDEX CONCURRENTLY has made it
-# invalid, and waits for the checking session.  That session waits for the lock on
+# check() skips an index that is dropped while check() runs.  DROP INDEX CONCURRENTLY has made this
+# index invalid, and waits for the session that runs check().  The latter waits for a lock on
 # another index of the table.
 $node->safe_psql('postgres', 'CREATE INDEX kept ON sound (id); CREATE INDEX dropped ON sound (id)');
 my ($holder, $checker, $dropper) = map { $node->background_psql('postgres') } 1 .. 3;

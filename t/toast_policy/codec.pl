@@ -1,10 +1,9 @@
-# Give ztext and zbytea payloads that are corrupt in every way, in memory and out of
-# line.  Each must raise an error about corrupt data, or give a value on which all
-# functions agree.  A crash, another error, or bytes from elsewhere in memory fail the
-# test.
+# Give ztext and zbytea payloads that are corrupt in every way, in memory and out of line.  Each
+# payload must raise an error about corrupt data, or give a value on which all functions agree.  The
+# test fails after a crash or another error, or if a value has bytes from elsewhere in memory.
 #
-# PGDENSE_FUZZ_CASES is a quarter of the number of payloads (default 2000).
-# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
+# PGDENSE_FUZZ_CASES is a quarter of the number of payloads (default 2000).  PGDENSE_FUZZ_SEED is
+# the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -30,7 +29,8 @@ CREATE CAST (bytea AS ztext) WITHOUT FUNCTION;
 CREATE CAST (ztext AS bytea) WITHOUT FUNCTION;
 CREATE CAST (ztext AS zbytea) WITHOUT FUNCTION;
 
--- "corrupt", the codec of the value, or the function that disagrees
+-- Return "corrupt", the codec of the value, or the name of a function that disagrees with the
+-- others.
 CREATE FUNCTION judge(z ztext, y zbytea, k int, l int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   b bytea;
@@ -40,7 +40,7 @@ BEGIN
   BEGIN
     b := y::bytea;
   EXCEPTION WHEN data_corrupted THEN
-    -- then nothing else that reads the data gives a result
+    -- Then every other expression that reads the data must raise an error as well.
     FOREACH expression IN ARRAY ARRAY['z::text', 'format(''%s'', z)', 'z < ''x''', 'z = z::text', 'toast_policy.ztext_hash(z)',
       'toast_policy.zbytea_hash(y)', 'substr(y, 1, 1)', 'substr(z, 2)', 'toast_policy.ztext_send(z)', 'toast_policy.zbytea_send(y)']
     LOOP

@@ -1,8 +1,8 @@
-# Run PostgreSQL's own regression tests with every table under access method
-# toast_policy: first with a policy only for the columns that the tests make EXTERNAL,
-# then with a policy for all columns, because all types are EXTERNAL by default.  In
-# both cases the answers must be those of the stock server, including sizes and
-# compression methods, except for a few known lines.
+# Run PostgreSQL's own regression tests with every table under access method toast_policy.  In the
+# first run, only the columns that the tests make EXTERNAL are under the policy.  In the second run,
+# all columns are under the policy, because all types are EXTERNAL by default.  In both runs the
+# results must be those of the stock server, including sizes and compression methods, except for a
+# few known lines.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,9 +19,9 @@ use Test::More;
 my $regress = core_tests();
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
-# Normalise a line of the tests' output.  Leave out widths of columns and row counts:
-# they change if another line changes, and that other line is compared itself.  Where
-# the policy stores all columns, EXTERNAL stands for EXTENDED.
+# Normalise a line of the tests' output.  Leave out widths of columns and row counts.  They change
+# if another line changes, and that other line is compared anyway.  In the second run, EXTERNAL
+# stands for EXTENDED.
 sub normalise
 {
 	my ($text, $storage) = @_;
@@ -38,7 +38,7 @@ sub normalise
 	return @lines;
 }
 
-# the differing lines of two files, as diff marks them
+# Return the differing lines of two files, with the marks of diff.
 sub difference
 {
 	my ($storage, @files) = @_;
@@ -54,7 +54,7 @@ sub difference
 	return grep { /^[<>]/ } `diff $names[0] $names[1]`;
 }
 
-# the smallest difference between the result of a test and its expected files
+# Return the smallest difference between the result of a test and one of its expected files.
 sub unexpected
 {
 	my ($storage, $result) = @_;
@@ -72,21 +72,21 @@ sub unexpected
 	return @smallest;
 }
 
-# the lines that may differ, by test
+# For each test, the pattern of the lines that may differ
 my $toast_am = qr/^> (table|materialized view) \w+ \| access method toast_policy \| n$/;
 my %known = (
 	# The catalogs list the access method and the event trigger of the extension.
 	create_am => qr/^> toast_policy \| toast_policy\.handler \| t$/,
 	psql => qr/^> toast_policy \| Table( \| toast_policy\.handler \| [\w ]+)?$/,
 	event_trigger => qr/^> toast_policy_guard \| event trigger /,
-	# Tables depend on the access method, as on any other than heap.
+	# Tables depend on the access method, as on any access method except heap.
 	create_index => $toast_am,
 	# A long raw value in an EXTERNAL column goes out of line.
 	strings => qr/^(< f|> t)$/,
 	misc_functions => qr/^(< t \| t|> t \| f)$/,
 	# The keys of an index on an EXTERNAL column are compressed.
 	alter_table => qr/^[<>] a \| text \| yes \| a \| (external|extended) \|$/,
-	# This test lists operators and classes.  Those of ztext and zbytea are new.
+	# This test lists operators and operator classes.  Those of ztext and zbytea are additional.
 	opr_sanity =>
 	  qr/^> (#[<>=]+# \| #[<>=]+#|\d+ \| \d \| (#[<>=]+#|\d{5,})|\| z(text|bytea)_ops \| z(text|bytea)_ops \| z(text|bytea))$/,
 	# This test of the server patch shows that the patch leaves EXTERNAL columns alone.
@@ -152,7 +152,7 @@ CONF
 		for my $line (@{ $lines{$test} })
 		{
 			chomp $line;
-			# notices about columns that are added to these tables
+			# Skip notices about columns that are added to tables of the access method.
 			next
 			  if $line =~
 			  /^> (?:NOTICE: column "\w+" of table "\w+" is not governed by toast_policy|HINT: If it holds large values: SELECT toast_policy\.enable\(.*\)\.)$/;

@@ -1,9 +1,8 @@
-# Test the server patch of toast_policy.  When it is off, the default, it stores every
-# value as the stock server does.  When it is on, it stores each value by its rule.  The
-# test computes the expected form from the values that the stock server stored: their
-# compressed sizes increase byte by byte, from below to above the limit of a row and the
-# sizes of chunks.  Only the form of EXTENDED values that are stored out of line may
-# change.
+# Test the server patch of toast_policy.  By default the patch is off, and the server stores every
+# value as the stock server does.  When the patch is on, the server stores each value by the rule of
+# the patch.  The test computes the expected form from the values that the stock server stored.  The
+# compressed sizes of these values increase byte by byte, from below to above the limit of a row and
+# the sizes of chunks.  Only the form of EXTENDED values that are stored out of line may change.
 use strict;
 use warnings FATAL => 'all';
 
@@ -32,24 +31,26 @@ sub start
 	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_connections = 20\n");
 	$node->start;
 	$node->safe_psql('postgres', <<'SQL');
--- total bytes that compress by what is before the last part of them
+-- Return "total" bytes, of which the last "part" bytes do not compress.  The bytes before them are
+-- zeros.
 CREATE FUNCTION bytes(part int, total int) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
   SELECT decode(repeat('00', total - part), 'hex') || substr(string_agg(sha256(int8send(total * 1000000::int8 + i)), ''), 1, part)
   FROM generate_series(0, part / 32) i
 $$;
 CREATE TABLE source (id int PRIMARY KEY, part int, total int, v bytea STORAGE EXTERNAL);
--- across what fits in a row, for three values of toast_tuple_target
+-- Use sizes from below to above the size that fits in a row, for three values of
+-- toast_tuple_target.
 INSERT INTO source SELECT row_number() OVER (), part, total, bytes(part, total)
 FROM (VALUES (790, 980), (1710, 2000), (4350, 4960)) s (low, high), (VALUES (5990), (8000)) t (total),
   generate_series(low, high) part;
--- across the sizes of one, two and three chunks
+-- Use sizes from below to above those of one, two and three chunks.
 INSERT INTO source SELECT 10000 + row_number() OVER (), part, total, bytes(part, total)
 FROM (VALUES (3500, 4010), (5270, 6000)) s (low, high), (VALUES (7984), (7985)) t (total),
   generate_series(low, high) part;
--- across the least size that is concerned, with and without a chunk saved
+-- Use sizes around the least size to which the rule applies, with and without a saved chunk.
 INSERT INTO source SELECT 20000 + row_number() OVER (), part, total, bytes(part, total)
 FROM generate_series(3990, 4100) total, LATERAL (VALUES (2500), (total - 60), (3900)) s (part);
--- a value that is larger by far, and some that do not compress
+-- Use values that are much larger, and values that do not compress.
 INSERT INTO source SELECT 30000 + row_number() OVER (), part, total, bytes(part, total)
 FROM (VALUES (100, 3000000), (700000, 3000000), (31685, 31685), (4090, 4100), (2040, 2050)) s (part, total);
 SQL
@@ -70,7 +71,7 @@ SQL
 	return;
 }
 
-# the stored form of each value: ID|METHOD|STORED BYTES|CHUNKS|DIGEST OF ALL CHUNKS
+# Return the stored form of each value: ID|METHOD|STORED BYTES|CHUNKS|DIGEST OF ALL CHUNKS.
 sub storage
 {
 	my ($node) = @_;
@@ -132,9 +133,9 @@ for my $method (@methods)
 				my ($id, $is) = $line =~ /^(\d+)\|(.*)/;
 				my ($compression, $size, $chunks) = split /\|/, $stock{$id};
 
-				# The stock server compressed this value, and could not keep it in the
-				# row: with its length word, the value is larger than the target size of
-				# a row minus the row header.
+				# The stock server compressed this value, and could not keep it in the row, because
+				# the value with its length word is larger than the target size of a row minus the
+				# row header.
 				if ($compression ne '' && $chunks && $size + 4 > $target - 24)
 				{
 					my $saved = chunks($raw_size{$id}) - chunks($size);
@@ -179,8 +180,8 @@ for my $method (@methods)
 	}
 }
 
-# Rows of several columns: the patch does not change which values stay in the row, and
-# in which form.  Try each order of sizes, NULLs, and each storage strategy.
+# In rows of several columns, the patch must not change which values stay in the row, nor the form
+# of these values.  Try each order of sizes, NULLs, and each storage strategy.
 my $of_row = <<'SQL';
 SELECT md5(string_agg(concat_ws(' ', id, pg_column_compression(b), pg_column_size(b), pg_column_compression(d), pg_column_size(d),
     CASE WHEN pg_column_toast_chunk_id(a) IS NULL THEN concat_ws(' ', pg_column_compression(a), pg_column_size(a)) END,
@@ -214,7 +215,7 @@ cmp_ok(
 	$result[0][1] + 100,
 	'rows of several columns: on changes values out of line');
 
-# A catalog without a TOAST table must compress values that would not fit on a page.
+# The server must compress values of a catalog without a TOAST table that would not fit on a page.
 $node->safe_psql('postgres', <<'SQL');
 SET toast_min_saved_chunks = 2147483647;
 CREATE TABLE granted ();
@@ -248,7 +249,7 @@ for my $statement (
 is($node->safe_psql('postgres', $reads_same),
 	"$values|$values", 'values read the same after these statements');
 
-# A standby has the same bytes.  It reads them with any setting.
+# A standby has the same bytes, and reads them with any setting.
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);

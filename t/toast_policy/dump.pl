@@ -1,6 +1,6 @@
-# Dump and restore tables of toast_policy in each format.  Rows, columns, access methods
-# and stored forms must be the same.  Restored without access methods, or where the
-# extension is missing, the tables are heap with the same rows.
+# Dump and restore tables of toast_policy in each format.  Rows, columns, access methods and stored
+# forms must be the same.  If they are restored without access methods, or if the extension is
+# missing, the tables are heap tables with the same rows.
 use strict;
 use warnings FATAL => 'all';
 
@@ -30,7 +30,8 @@ SELECT toast_policy.enable('t', 'A Doc', 'l', 'j');
 CREATE INDEX t_doc ON t ("A Doc" text_pattern_ops) WHERE length("A Doc") < 20;
 CREATE INDEX t_hash ON t USING hash (l);
 INSERT INTO t SELECT i, sample(i), sample(i + 1), to_jsonb(sample(i + 2)), sample(i + 3) FROM generate_series(1, 200) i;
--- another one with all columns EXTERNAL and the heap, one with the access method and no such column
+-- Also create a heap table with EXTERNAL columns, and a table that has the access method but no
+-- EXTERNAL column.
 CREATE TABLE h (id int, "A Doc" text, l text, j jsonb, plain text);
 ALTER TABLE h ALTER "A Doc" SET STORAGE EXTERNAL, ALTER l SET STORAGE EXTERNAL;
 INSERT INTO h SELECT i, sample(i), sample(i + 1), to_jsonb(sample(i + 2)), sample(i + 3) FROM generate_series(1, 200) i;
@@ -50,7 +51,7 @@ SQL
 
 my @tables = qw(t h n p1 p2 mv u);
 
-# the queries for all databases
+# Run the query for each table of the database.
 sub ask
 {
 	my ($where, $db, $query) = @_;
@@ -126,7 +127,8 @@ for my $format ('plain', 'custom', $major >= 17 ? 'directory' : ())
 	same($node, $target, $format);
 }
 
-# A new partition gets the access method where the parent can have one.
+# A new partition gets the access method of the parent on releases where a partitioned table can
+# have one.
 is( $node->safe_psql('target_custom',
 		<<'SQL'), ($major >= 17 ? 'toast_policy' : 'heap') . '|e|x', 'access method and storage of a new partition');
 CREATE TABLE "An App".p3 PARTITION OF "An App".p FOR VALUES FROM (1000) TO (2000);
@@ -135,7 +137,7 @@ SELECT amname, (SELECT attstorage FROM pg_attribute WHERE attrelid = c.oid AND a
 FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE relname = 'p3'
 SQL
 
-# Without the access method, the tables are heap with EXTERNAL columns.
+# Without the access method, the tables are heap tables with EXTERNAL columns.
 $node->safe_psql('postgres',
 	"CREATE DATABASE target_heap TEMPLATE template0; CREATE DATABASE target_none TEMPLATE template0"
 );
@@ -180,8 +182,8 @@ $other->command_ok([ 'psql', '-X', '-q', '-f', "$dir/all.sql", $other->connstr('
 	'pg_dumpall is restored');
 same($other, 'source', 'pg_dumpall');
 
-# The default access method of a database is dumped, too.  After disable_all(), the
-# tables are ordinary heap tables.
+# A dump also has the default access method of a database.  After disable_all(), the tables are
+# ordinary heap tables.
 $other->safe_psql('source', q{SELECT toast_policy.disable_all(); DROP EXTENSION toast_policy;});
 $other->command_ok([ 'pg_dump', '-f', "$dir/back.sql", $other->connstr('source') ],
 	'dump after DROP EXTENSION');

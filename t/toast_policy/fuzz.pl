@@ -1,16 +1,16 @@
-# Differential fuzz of the access method: random rows with one to six columns of text,
-# bytea and jsonb, of random sizes and compressibility, go through INSERT, COPY, upsert,
-# UPDATE, MERGE and recompress() into a table of the access method and into a heap table
-# with EXTENDED columns, the twin.
+# Differential fuzzing of the access method.  Random rows have one to six columns of text, bytea and
+# jsonb, of random sizes and compressibility.  INSERT, COPY, upsert, UPDATE, MERGE and recompress()
+# write them into a table of the access method, and into a heap table with EXTENDED columns (the
+# twin).
 #
-#	always		every value is the same, and survives recompress() and disable()
-#	as core		min_saved_chunks = 0, early_abort = off: every value takes as many
-#				bytes in the same method as the twin's
-#	early_abort off	a value takes less than one chunk more than the twin's
-#	default		none is compressed out of line without saving a chunk
+#	always		every value is the same in both tables, also after recompress() and disable()
+#	as core		with min_saved_chunks = 0 and early_abort = off, every value takes as many
+#				bytes, with the same compression method, as in the twin
+#	early_abort off	a value takes less than one chunk more than in the twin
+#	default		no value is compressed out of line unless this saves a chunk
 #
-# PGDENSE_FUZZ_CASES is the number of rows (default 2000), PGDENSE_FUZZ_SEED the
-# random seed, which is printed.
+# PGDENSE_FUZZ_CASES is the number of rows (default 2000).  PGDENSE_FUZZ_SEED is the random seed,
+# which the test prints.
 use strict;
 use warnings FATAL => 'all';
 use utf8;
@@ -37,7 +37,7 @@ srand($seed);
 
 sub choose { return $_[ int(rand(@_)) ]; }
 
-# the source of all values: incompressible text, and text of several kinds
+# All values come from these sources: incompressible text, and text of several other kinds.
 my @alphabet = ('A' .. 'Z', 'a' .. 'z', '0' .. '9', '+', '/');
 my $noise = join '', map { $alphabet[ int(rand(64)) ] } 1 .. 300_000;
 my $hex = join '', map { sprintf '%x', int(rand(16)) } 1 .. 300_000;
@@ -120,7 +120,7 @@ for (my $done = 0; $done < $cases; $done += $batch)
 	my $mode = ('core', 'default', 'no abort', 'random')[ ($done / $batch) % 4 ];
 	my @types = map { choose('text', 'bytea', 'jsonb') } 0 .. rand(6);
 	my @columns = map { "c$_" } 0 .. $#types;
-	# Columns that the policy does not store count for the size of a row, too.
+	# Some columns are not under the policy, but they also count for the size of a row.
 	my %ungoverned = map { $_ => choose('EXTENDED', 'MAIN') }
 	  grep { rand() < 0.2 } @columns[ 1 .. $#columns ];
 	my @governed = grep { !$ungoverned{$_} } @columns;
@@ -145,7 +145,7 @@ for (my $done = 0; $done < $cases; $done += $batch)
 	  . join(' ', %ungoverned)
 	  . "\n$settings";
 
-	# the rows, and twice as many rows as source of updates
+	# Write twice as many rows as a batch has.  The second half is a source of updates.
 	my $file = $node->basedir . '/rows';
 	open my $handle, '>:utf8', $file or die "could not write $file: $!";
 	for my $id (1 .. 2 * $batch)
@@ -178,7 +178,7 @@ SQL
 	my $other = choose(@columns);
 	my $same_type = (grep { $types[ substr($_, 1) ] eq $types[ substr($column, 1) ] } @columns)[0];
 	my $append = $types[ substr($column, 1) ] eq 'jsonb' ? q{'{"more": 1}'} : q{'more'};
-	# An UPDATE that moves a TOAST pointer to another column keeps its value.
+	# An UPDATE that moves a TOAST pointer to another column keeps the stored value.
 	my $moved =
 		$mode eq 'core' || $mode eq 'no abort'
 	  ? $types[ substr($same_type, 1) ] eq 'jsonb'
@@ -265,7 +265,8 @@ SQL
 	  if $mode eq 'core' && $exact;
 	check('a value grows by less than a chunk', $results[0][3], $context, $sql)
 	  if $mode eq 'core' || $mode eq 'no abort';
-	# Values that arrive compressed are stored unchanged.
+	# Check saved chunks only after recompress(), because INSERT and UPDATE store values that arrive
+	# compressed unchanged.
 	check('the values are the same after recompress()', $results[1][1], $context, $sql);
 	check('a value compressed out of line saves a chunk', $results[1][2], $context, $sql)
 	  if $mode eq 'default' || $mode eq 'no abort';

@@ -1,7 +1,6 @@
-# Test a server whose toast_policy library is missing: the error if the library is to be
-# preloaded, which tables still work, and the repair by
-# toast_policy/without_library.sql.  Also test the benefit of preloading: statistics
-# that sessions share on releases before 17.
+# Test a server whose toast_policy library is missing: the error if the library is configured to be
+# preloaded, which tables still work, and the repair by toast_policy/without_library.sql.  Also test
+# the benefit of preloading: before 17, sessions share statistics only with preloading.
 #
 # The test removes the library from a copy of the installation.
 use strict;
@@ -38,7 +37,7 @@ like(
 	qr/\Q$copy\E/,
 	'the server runs from the copied installation');
 
-# Statistics are shared from 17 on, or if the library is preloaded.
+# Sessions share statistics from 17 on, or if the library is preloaded.
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE TABLE governed (id int PRIMARY KEY, v text, w text COMPRESSION pglz);
@@ -97,16 +96,16 @@ like(
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
 $node->start;
 
-# If the library is missing and not preloaded, statements on these tables fail.  So do
-# statements that meet such a table among others, or that fire the event trigger of the
-# extension.  Everything else works.
+# If the library is missing and not preloaded, statements on tables of the access method fail.
+# Statements on several tables also fail if one of these tables has the access method, and so do
+# statements that fire the event trigger of the extension.  Everything else works.
 my $gone = qr/ERROR:  could not access file "(\$libdir\/)?toast_policy": No such file or directory/;
 for my $statement (
 	'SELECT count(*) FROM governed',
 	q{INSERT INTO governed VALUES (100, 'x')},
 	'VACUUM governed',
 	'ANALYZE governed',
-	# Statements on the whole database fail at the first such table.
+	# Statements on the whole database fail at the first table of the access method.
 	'VACUUM',
 	'ANALYZE',
 	'DROP TABLE governed',
@@ -237,8 +236,8 @@ $node->command_ok(
 	'the dump is restored');
 is($node->safe_psql('restored', $contents), $expected, 'the restored values are the same');
 
-# A second run of the repair does no harm.  In a database without the extension, the
-# repair gives an error and changes nothing.
+# A second run of the repair is harmless.  In a database without the extension, the repair gives an
+# error and changes nothing.
 $node->command_fails_like(
 	[
 		'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-1', '-f',

@@ -1,11 +1,10 @@
-# Test a server that is built without lz4.  Columns under the policy are compressed by
-# pglz.  A row that needs lz4 is refused, and no data is lost.  The extension itself has
-# liblz4.
+# Test a server that is built without lz4.  Columns under the policy are compressed by pglz.  A row
+# that needs lz4 is refused, and no data is lost.  The extension itself is linked with liblz4.
 #
-# PGDENSE_NOLZ4_BINDIR is the bin directory of such a server, with the extension
-# installed (tools/check --soak builds such a server).  This server opens a data
-# directory of the server under test.  Without the variable, the extension alone is
-# built for such a server, and loaded by a copy of the server under test.
+# PGDENSE_NOLZ4_BINDIR is the bin directory of such a server, with the extension installed
+# (tools/check --soak builds such a server).  This server opens a data directory of the server under
+# test.  Without the variable, the test builds only the extension as for such a server, and a copy
+# of the server under test loads it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -78,8 +77,8 @@ my $without = PostgreSQL::Test::Cluster->new('without', install_path => $path);
 system_or_bail('rm', '-rf', $without->data_dir);
 make_path(dirname($without->data_dir));
 system_or_bail('cp', '-a', $with->data_dir, $without->data_dir);
-# The copied configuration has the port and the socket directory of the other node, so
-# set those of this node.
+# The copied configuration has the port and the socket directory of the other node, so set the port
+# and the socket directory of this node.
 $without->append_conf('postgresql.conf',
 	"port = @{[ $without->port ]}\nunix_socket_directories = '@{[ $without->host ]}'\n");
 $without->start;
@@ -130,7 +129,7 @@ pass('after SET COMPRESSION pglz, all rows can be written');
 
 if ($real)
 {
-	# a server that really has no lz4
+	# Test a server that really is built without lz4.
 	fails('SELECT md5(v) FROM by_lz4 WHERE id = 1',
 		$refused, 'values compressed by lz4 cannot be read');
 	fails(q{SELECT toast_policy.recompress('by_lz4')},

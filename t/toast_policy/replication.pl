@@ -1,7 +1,7 @@
-# Test tables of toast_policy on a standby, before and after promotion.  Test them as
-# source and as target of logical replication, with values that an update did not
-# change.  Test a crash of the server during COPY, UPDATE and recompress().  No
-# committed value may be lost or changed.
+# Test tables of toast_policy on a standby, before and after promotion.  Test these tables as source
+# and as target of logical replication, also with values that an update did not change.  Test a
+# crash of the server during COPY, UPDATE and recompress().  No committed value may be lost or
+# changed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -200,8 +200,8 @@ SELECT toast_policy.enable('c');
 CREATE INDEX c_doc ON c (md5(doc));
 INSERT INTO c SELECT -i, 0, sample(i) FROM generate_series(1, 200) i;
 SQL
-# The doc of a row follows from its id and version.  The client reports a commit when it
-# has succeeded.
+# The id and the version of a row determine its doc.  After each commit that succeeds, a client
+# prints the rows.
 my $value = 'sample(abs(id) + version)';
 my %scripts = (
 	insert => join(
@@ -265,7 +265,8 @@ for my $round (1 .. ($ENV{PGDENSE_SOAK} ? 10 : $major >= 17 ? 3 : 1))
 	$primary->kill9;
 	$_->finish for @clients;
 
-	# Wait until the children have noticed.
+	# The server can start only after the children of the dead postmaster have noticed its death and
+	# ended.
 	my $started = 0;
 	for (1 .. 100)
 	{

@@ -1,7 +1,6 @@
-# Test toast_policy against a hostile owner of a table, and against a role that owns
-# nothing.  Code of the owner must never run as another role.  Nobody may wait for a
-# lock on a table without a privilege on it.  A value must not cost more time or memory
-# than the limits allow.
+# Test toast_policy against a hostile owner of a table, and against a role that owns nothing.  Code
+# of the owner must never run as another role.  A role without a privilege on a table must not wait
+# for a lock on the table.  A value must not cost more time or memory than the limits allow.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,7 +18,7 @@ security_database($node, 'postgres', 'toast_policy');
 my ($major) = $node->safe_psql('postgres', 'SHOW server_version_num') =~ /^(\d\d)/;
 
 #
-# Code of the owner, of every kind
+# All kinds of code of the owner
 #
 as_role($node, 'postgres', 'role_a', <<'SQL');
 SET search_path = role_a;
@@ -79,8 +78,8 @@ for my $table ('hostile', 'hostile_part')
 as_role($node, 'postgres', 'role_a',
 	'ALTER TABLE role_a.hostile ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY');
 
-# Check that REINDEX of the stock server evaluates all this code as the owner.
-# Otherwise the test would prove nothing.
+# Check that REINDEX of the stock server evaluates all this code as the owner.  Otherwise the test
+# would prove nothing.
 my @rebuilt = (
 	'index expression',
 	'constant of an index expression',
@@ -89,8 +88,8 @@ my @rebuilt = (
 my @rebuilt_part = ('index expression of a partition');
 my @rebuilt_matview = ('index of a materialized view');
 
-# superuser(SQL) - run SQL as superuser, with a search path that finds functions and
-# operators of the owner first, too
+# superuser(SQL) - return code that runs SQL as superuser, once as usual, and once with a search
+# path that finds functions and operators of the owner first
 sub superuser
 {
 	my ($sql) = @_;
@@ -101,7 +100,8 @@ sub superuser
 	};
 }
 
-# A failure is fine, too, if no code of the owner runs.
+# refused(SQL) - return code that runs SQL as superuser; the SQL may fail, if no code of the owner
+# runs
 sub refused
 {
 	my ($sql) = @_;
@@ -189,7 +189,7 @@ is( $node->safe_psql(
 
 
 #
-# A role that owns nothing is refused before it waits for a lock
+# The call of a role that owns nothing is refused before it waits for a lock
 #
 as_role($node, 'postgres', 'role_a', "SELECT toast_policy.enable('role_a.hostile')");
 as_role($node, 'postgres', 'role_b', <<'SQL');
@@ -244,7 +244,7 @@ like(
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'locks'});
 
 #
-# Another table has taken over the name before it is looked up
+# Another table gets the name before the name is looked up
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA a_swap AUTHORIZATION role_a;
@@ -278,7 +278,7 @@ is( $node->safe_psql(
 $node->safe_psql('postgres', q{DROP EVENT TRIGGER swap});
 
 #
-# Names that break out of their quotes
+# Names with quotes and backslashes, which could inject SQL
 #
 for my $strings ('on', 'off')
 {
@@ -317,7 +317,7 @@ as_role($node, 'postgres', 'role_a',
 	q{CREATE TABLE role_a.hard AS SELECT string_agg(md5(i::text), '') AS t FROM generate_series(1, 600000) i; CREATE TABLE role_a.scanned AS SELECT generate_series(1, 2)}
 );
 
-# level(ROLE, SQL) - return output and messages
+# level(ROLE, SQL) - run SQL as the role; return output and messages
 sub level
 {
 	my ($role, $sql, @params) = @_;
@@ -418,7 +418,8 @@ like(level('role_b', "$load SET toast_policy.zstd_level = 22; SHOW toast_policy.
 is(level($superuser, "$load SET toast_policy.zstd_level = 22; SET ROLE role_a; $parallel"),
 	"none\n2", 'a parallel worker takes over a level of a superuser');
 
-# A timeout works while a value is compressed, and zstd's memory is freed.
+# A statement timeout also takes effect while a value is compressed, and then the memory of zstd is
+# freed.
 for my $level (19, 22)
 {
 	my $out = level($superuser, <<"SQL", on_error_stop => 0);
@@ -441,7 +442,7 @@ SQL
 	like($out, qr/^lean$/m, "level $level: the memory is freed");
 }
 
-# Large values are decompressed in pieces, with the same results and errors.
+# Large values are decompressed in pieces.  Results and errors must be the same as without pieces.
 is( $node->safe_psql('postgres',
 		<<'SQL'), "t|t|t\nt|t|t", 'large values are decompressed without change');
 SET toast_policy.early_abort = off;
@@ -464,7 +465,7 @@ FROM (SELECT z::bytea AS b FROM large LIMIT 1) x;
 SQL
 
 #
-# Binary COPY accepts plain values of the types, but no values that are already encoded
+# Binary COPY accepts plain values of ztext and zbytea, but no values that are already encoded
 #
 srand 1;
 my ($file, @values) = ($node->basedir . '/garbage.bin');
@@ -487,7 +488,7 @@ like(
 	qr/ERROR:  invalid byte sequence for encoding "UTF8"/,
 	'binary COPY refuses invalid text as ztext');
 
-# The event trigger works for roles that may not call its function.
+# The event trigger of the extension works for roles that may not call its function.
 $node->safe_psql('postgres', 'DROP TABLE role_a.mixed');
 as_role($node, 'postgres', 'role_a', 'DROP OWNED BY role_a CASCADE');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'role_a'}),

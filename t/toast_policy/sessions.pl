@@ -1,7 +1,6 @@
-# Test cases that need a second session, a standby or a memory limit: tables of other
-# sessions and owners, locks, shared statistics, too little memory for the state of
-# lz4hc, and constant memory over 100,000 rows.  If PGDENSE_SOAK is set, also test
-# values of 1 GB.
+# Test cases that need a second session, a standby or a memory limit: tables of other sessions and
+# owners, locks, shared statistics, too little memory for the state of lz4hc, and use of memory that
+# stays constant over 100,000 rows.  If PGDENSE_SOAK is set, also test values of 1 GB.
 use strict;
 use warnings FATAL => 'all';
 
@@ -32,7 +31,7 @@ CREATE FUNCTION noise(n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT left(string_agg(translate(encode(sha256(i::text::bytea), 'base64'), E'\n', ''), ''), n) FROM generate_series(1, n / 40 + 1) i$$;
 SQL
 
-# Run another script in its own session, from within psql.
+# Return a psql command that runs another script in its own session.
 my $connection = $node->connstr('postgres');
 my $others = 0;
 
@@ -48,7 +47,7 @@ sub other
 	  . "\" -f $file 2>&1";
 }
 
-# a temporary table of another session
+# Test a temporary table of another session.
 my ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 CREATE TEMP TABLE mine (v text);
 SELECT toast_policy.enable('mine');
@@ -72,7 +71,7 @@ like(
 	'the extension cannot be dropped');
 like($stdout, qr/pglz\|10000\npglz\|10000/, 'the other session still works');
 
-# tables of other owners
+# Test tables of other owners.
 ($ret, $stdout, $stderr) = $node->psql(
 	'postgres',
 	'SELECT toast_policy.disable_all()',
@@ -128,7 +127,7 @@ else
 		'0', 'without preloading, statistics are local to the session');
 }
 
-# more tables than the statistics have entries for
+# Use more tables than the statistics have entries for.
 $node->safe_psql('postgres', <<'SQL');
 SELECT toast_policy.stats_reset();
 DO $$
@@ -152,7 +151,7 @@ SQL
 pass('tables beyond the number of places are counted together');
 $node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
 
-# too little memory for the state of lz4hc, which takes 256 kB
+# Limit memory, so that there is too little for the state of lz4hc, which takes 256 kB.
 SKIP:
 {
 	skip 'the server has no lz4',
@@ -207,7 +206,7 @@ SQL
 		'all values are right');
 }
 
-# Compare the memory of the backend near the last of 100,000 rows with that at row
+# Compare the memory that the backend uses near the last of 100,000 rows with its memory at row
 # 2,000.
 like(
 	$node->safe_psql('postgres',
@@ -237,7 +236,7 @@ note $node->safe_psql('postgres',
 
 $node->safe_psql('postgres', 'DROP TABLE wide');
 
-# A standby reads, and refuses every change.
+# A standby can read the tables, and refuses every change.
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
@@ -264,7 +263,7 @@ is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'),
 	'0', 'statistics of a standby are empty');
 $standby->stop;
 
-# values of 1 GB
+# Test values of 1 GB.
 if ($ENV{PGDENSE_SOAK})
 {
 	for my $codec ('pglz', 'lz4', 'lz4 with toast_policy.lz4_level = 9')

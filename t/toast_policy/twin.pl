@@ -1,11 +1,11 @@
-# Test tables of random columns, storage and settings beside heap tables with the same
-# rows.  Insert and update random rows in both.  The rows must always be the same.  With
-# settings that ask for the stock behaviour, and all compressible columns under the
-# policy, every value must also be stored in the same form: the policy handles the
-# columns of a row in the same order as heap.
+# Test tables with random columns, storage and settings beside heap tables with the same rows.
+# Insert and update random rows in both tables.  The rows must always be the same.  If the settings
+# ask for the stock behaviour, and all compressible columns are under the policy, every value must
+# also be stored in the same form.  This shows that the policy handles the columns of a row in the
+# same order as heap.
 #
-# PGDENSE_FUZZ_CASES sets the number of tables (one for each twenty cases).
-# PGDENSE_FUZZ_SEED repeats a run.
+# PGDENSE_FUZZ_CASES sets the number of tables (one for each twenty cases).  PGDENSE_FUZZ_SEED is
+# the random seed, which repeats a run.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,17 +23,18 @@ $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 
--- a random whole number from 0 to n - 1
+-- Return a random whole number from 0 to n - 1.
 CREATE FUNCTION pick(n int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT floor(random() * n)::int';
 
--- text of that size, that compresses well, not at all, or in between
+-- Return text of the given size that compresses well, not at all, or in between.
 CREATE FUNCTION random_text(size int) RETURNS text LANGUAGE sql VOLATILE AS $$
 SELECT left(CASE pick(4) WHEN 0 THEN repeat('abcdefgh', size / 8 + 1)
   WHEN 1 THEN (SELECT string_agg(md5(random()::text), '') FROM generate_series(0, size / 32))
   WHEN 2 THEN (SELECT string_agg(md5(random()::text), '') FROM generate_series(0, size / 64)) || repeat('k', size)
   ELSE (SELECT string_agg(left(md5(random()::text), 4) || 'zzzzzzzzz', '') FROM generate_series(0, size / 13)) END, size) $$;
 
--- a random value as a literal of a type, small enough for a column that is never compressed
+-- Return a random value as a literal of a type.  For storage PLAIN, the value is small, because it
+-- is never compressed.
 CREATE FUNCTION random_literal(type text, storage "char") RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	size int := (ARRAY[10, 100, 500, 1000, 2000, 2100, 5000, 30000])[1 + pick(8)] * (0.5 + random());
@@ -46,7 +47,8 @@ BEGIN
 		ELSE pick(10)::text END;
 END $$;
 
--- Do the same to both tables; whether both could.
+-- Run the statement on both tables.  Return false, and change nothing, if a row is too large for
+-- heap.
 CREATE FUNCTION twice(statement text) RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
 	BEGIN
@@ -70,7 +72,8 @@ DECLARE
 	bad int;
 	before text;
 	after text;
-	-- below the threshold the server moves compressed values out of line that the policy keeps in their row
+	-- With a target below the threshold, heap moves compressed values out of line that the policy
+	-- keeps in their row.
 	target int := CASE pick(3) WHEN 0 THEN 2040 WHEN 1 THEN 2033 + pick(6000) ELSE CASE WHEN as_core THEN 2040 ELSE 128 + pick(2000) END END;
 BEGIN
 	DROP TABLE IF EXISTS d, h;
@@ -112,7 +115,7 @@ BEGIN
 			WHEN 0, 1 THEN PERFORM twice(format('UPDATE @ SET %I = %s WHERE id = %s', att.attname, random_literal(att.type, att.attstorage), i));
 			WHEN 2 THEN PERFORM twice(format('UPDATE @ SET id = -id WHERE id = %s', i - 1));
 			WHEN 3 THEN
-				-- heap takes values that come out of line for as large as they are
+				-- Heap uses the compressed size of values that arrive out of line.
 				IF NOT as_core THEN
 					PERFORM twice(format('UPDATE @ x SET %I = y.%1$I FROM @ y WHERE x.id = %s AND y.id = %s', att.attname, i, pick(i + 1)));
 					PERFORM twice(format('INSERT INTO @ SELECT id + 100, %s FROM @ WHERE id = %s ON CONFLICT (id) DO UPDATE SET id = excluded.id + 1000',

@@ -1,14 +1,14 @@
-# Differential fuzz of ztext and zbytea against text and bytea, with every codec, every
-# kind of collation, and three encodings.  No answer may differ: operators of all pairs,
-# order, hash values, output, casts, binary format, substrings, grouping, joins, index
-# scans.  No stored value may be larger than raw.
+# Differential fuzzing of ztext and zbytea against text and bytea, with every codec, every kind of
+# collation, and three encodings.  No result may differ: operators of all pairs, order, hash values,
+# output, casts, binary format, substrings, grouping, joins, index scans.  No stored value may be
+# larger than the raw value.
 #
-# Check first that the types change no expression on stock types, and how pg_dump writes
-# columns of the types.
+# First check that expressions on stock types mean the same with ztext and zbytea as without.  Also
+# check how pg_dump writes columns of these types.
 #
-# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000).
-# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.  With PGDENSE_SOAK, values
-# of nearly 1 GB are tried, too.
+# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000).  PGDENSE_FUZZ_SEED is
+# the random seed.  The test prints it.  With PGDENSE_SOAK, the test also tries values of nearly 1
+# GB.
 use strict;
 use warnings FATAL => 'all';
 
@@ -28,8 +28,8 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-# Expressions on stock types must resolve to the same operators and functions, or fail
-# with the same message, with and without the types.
+# With and without ztext and zbytea, expressions on stock types must resolve to the same operators
+# and functions, or fail with the same message.
 my @types =
   qw(text varchar bpchar name "char" bytea int4 json jsonb regclass xml text[] varchar[] tsvector inet d_text d_varchar);
 my @expressions;
@@ -111,7 +111,7 @@ is( $node->safe_psql('restored', $digest),
 	$node->safe_psql('dumped', $digest),
 	'restored values and codecs are the same');
 
-# COPY in binary format through a file
+# Copy the rows through a file in binary format.
 $node->safe_psql('restored', <<"SQL");
 COPY docs TO '${\ $node->basedir}/docs.bin' (FORMAT binary);
 TRUNCATE docs;
@@ -177,8 +177,8 @@ sub copy_escape
 	return $s;
 }
 
-# For a pair of samples u and v: z is a ztext and s its text, y a zbytea and b its
-# bytea.  Each expression is true if an answer differs.
+# These expressions compare a pair of samples u and v, where z is a ztext, s is its text, y is a
+# zbytea, and b is its bytea.  Each expression is true if a result differs.
 my %pair_checks;
 for my $op ('=', '<>', '<', '<=', '>', '>=')
 {
@@ -336,7 +336,7 @@ fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$libc'", 'UTF8', 'UTF-8', $l
 fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
 	'UTF8', 'UTF-8', $letters{'utf8'});
 
-# Values of nearly 1 GB need several times that much memory.
+# The test of values of nearly 1 GB needs several times that much memory.
 if ($ENV{PGDENSE_SOAK})
 {
 	$node->safe_psql('utf8_c', 'CREATE TABLE huge (z ztext, codec int)');

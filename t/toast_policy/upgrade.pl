@@ -19,7 +19,8 @@ SELECT CASE i % 5 WHEN 0 THEN 'short ' || i WHEN 1 THEN repeat('many ' || i, 300
   WHEN 2 THEN left(string_agg(md5(i || '-' || j), ''), 10000)
   WHEN 3 THEN left(string_agg(md5(i || '-' || j), ''), 10000) || repeat('tail ', 2000) END FROM generate_series(1, 320) j $$;
 CREATE TABLE t (id int PRIMARY KEY, doc text, l text COMPRESSION lz4, extra text);
--- rows from before, and such as only these settings make
+-- Insert rows before enable(), after it, and with settings that store values in a form that no
+-- other settings make.
 INSERT INTO t SELECT i, sample(i), sample(i + 1), sample(i + 2) FROM generate_series(1, 100) i;
 SELECT toast_policy.enable('t', 'doc', 'l');
 CREATE INDEX t_doc ON t (md5(doc));

@@ -103,7 +103,7 @@ like($out, qr/^make $_ /m, "names $_")
   foreach
   qw(demo check soak server bench check-patches indent-check all install installcheck uninstall clean);
 
-# A checkout whose path make cannot handle is refused at once.
+# The tools refuse at once a checkout whose path make cannot handle.
 my $blank = checkout("$dir/with blank");
 is_clear_error(
 	[ run_tool($blank, 'tools/server', '17') ],

@@ -1,5 +1,5 @@
-# Test tools/tap-count, and how tools/check counts.  The last line of output must count
-# every test once, and no failure as passed.
+# Test tools/tap-count, and how tools/check counts.  The last line of output must count every test
+# once, and must not count a failed test as passed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -11,7 +11,7 @@ use Test::More;
 my $dir = checkout();
 delete $ENV{TESTDIR};
 
-# [name, test script, passed, failed, skipped, of these excused, what failed]
+# [name, test script, passed, failed, skipped, how many of the skipped are excused, what failed]
 foreach my $case (
 	[ 'passing', 'use Test::More tests => 2; ok 1; ok 1;', 2, 0, 0 ],
 	[
@@ -62,8 +62,8 @@ foreach my $case (
 	unlike($out, qr/ failed: /, 'no failure is named') if !$counts[1];
 }
 
-# Data directories of tests are in memory, if the machine has a file system in memory.
-# Tests of how files are written use the disk.
+# Data directories of tests are in memory, if the machine has a file system in memory.  Tests in a
+# folder with a file ON_DISK use the disk.
 write_file("$dir/t/$_/a.pl",
 	'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";')
   foreach qw(alpha bench wal_directio_patch);
@@ -84,7 +84,7 @@ like(
 is_deeply([ glob("$dir/mounts/memory/*") ], [], 'the mount in memory is empty afterwards');
 ok(-d "$dir/disk/alpha/tmp_check/log", 'there is a directory for logs');
 
-# the functions that count, on the output of both generations of pg_regress
+# Test the functions that count, on both formats of pg_regress's output (before 16, and since).
 my ($functions) = read_file("$top/tools/common.sh") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
 foreach my $case (
 	[
@@ -118,7 +118,7 @@ foreach my $case (
 	is($out, "$counts\n", "pg_regress $name") or diag $err;
 }
 
-# Failures of a TAP test are repeated at the end.
+# tools/check repeats the failures of a TAP test at the end.
 ($functions) = read_file("$top/tools/check") =~ /^(failures_of_tap\(\)\n\{\n.*?^\}\n)/ms;
 write_file("$dir/tap.log",
 	"a.pl ... ok\n\n#   Failed test 'one'\n#     '0'\nb.pl ... ok\n# a.pl skipped: why\n# b.pl failed: test 1 - one\n# passed 0 failed 1 skipped 0 excused 0\n"

@@ -1,7 +1,7 @@
-# Test tools/cluster and tools/run-unprivileged: a private instance from start to
-# removal, in a checkout that only root can enter, if that is possible.  Test settings,
-# copies, a port in use, a socket path that is too long, a full disk, an unknown
-# account, the leftovers of a killed server or initdb, and who can connect.
+# Test tools/cluster and tools/run-unprivileged: a private instance from start to removal, in a
+# checkout that only root can enter, if that is possible.  Test settings, copies of an instance, a
+# port in use, a socket path that is too long, a full disk, an unknown account, the leftovers of a
+# killed server or initdb, and who can connect.
 use strict;
 use warnings FATAL => 'all';
 
@@ -60,8 +60,8 @@ sub connect_as
 	return $out;
 }
 
-# Every connection is accepted without a password, as a superuser.  So only the account
-# of the server and root may reach the socket.
+# The server accepts every connection without a password, as a superuser.  So only the account of
+# the server and root may reach the socket.
 sub is_private
 {
 	my ($checkout, $name, $title) = @_;

@@ -1,6 +1,6 @@
-# Test "tools/patches compile", on a "release" of three files.  Each patch of a series
-# must compile on top of the earlier ones without a warning, and so must all series
-# together.  A combination that has passed is compiled again only if it has changed.
+# Test "tools/patches compile", on a "release" of three files.  Each patch of a series must compile
+# on top of the earlier patches without a warning.  All series together must compile, too.  The tool
+# compiles a combination that has passed again only if it has changed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -29,7 +29,7 @@ system_ok('mkdir', "$dir/alpha", "$dir/beta");
 
 sub compile { return run_tool($dir, 'tools/patches', 'compile', '17'); }
 
-# the files compiled since the last call
+# Return the files that were compiled since the last call.
 sub calls
 {
 	my $file = "$dir/build/17/obj/calls";
@@ -59,7 +59,8 @@ sub series
 	is($code, 0, "$feature: the series is exported") or diag $err;
 }
 
-# a.c with a variable, and a statement that uses it
+# Return a.c with a variable, with the given statements, and with a return statement that uses the
+# variable.
 sub with_variable
 {
 	my (@statements) = @_;
@@ -71,7 +72,7 @@ my ($code, $out, $err) = compile();
 is($code, 0, 'without a series, the command succeeds') or diag $err;
 is($out, "17: no feature has server patches\n", 'without a series, the output says so');
 
-# The third patch repairs an error of the second, which must be reported.
+# The third patch repairs an error of the second patch.  The tool must report this error anyway.
 series(
 	'alpha',
 	{ 'src/a.c' => $release{'src/a.c'} =~ s/TEN/TEN + 1/r },
@@ -141,7 +142,7 @@ is( join(' ', sort split / /, calls()),
 	'a.c b.c c.c c.c',
 	'only combinations that had not passed are compiled');
 
-# An interrupted run leaves no result that is trusted.
+# The next run does not use the results of an interrupted run.
 write_file("$dir/build/17/obj/prefixes.building", '');
 write_file("$dir/build/17/obj/prefixes/src/a.c", "half a file\n");
 unlink "$dir/build/17/compiled/alpha";

@@ -1,6 +1,5 @@
-# Check that make all, install, installcheck and clean leave no untracked file in a
-# checkout.  Check that installcheck tests all extensions, even if the tests of one
-# fail.
+# Check that make all, install, installcheck and clean leave no untracked file in a checkout.  Check
+# that installcheck tests all extensions, even if the tests of one extension fail.
 use strict;
 use warnings FATAL => 'all';
 
@@ -11,7 +10,7 @@ use Test::More;
 
 my $pg_config = "$top/build/17/dense/bin/pg_config";
 
-# extensions with one line each
+# extensions whose Makefiles only print lines
 my $stub = checkout();
 write_file("$stub/tools/feature-list", "# the order\none\ntwo\nthree\n");
 write_file("$stub/$_/Makefile",
@@ -32,8 +31,8 @@ is($out, '', 'no extension is tested after a failed build');
 ($code, $out, $err) = run_tool($stub, 'make', 'installcheck', "PG_CONFIG=$pg_config");
 is("$code $err", '0 ', 'installcheck succeeds if all pass');
 
-# tools/extensions builds only changed extensions.  plpgsql takes the place of an
-# extension that is installed.
+# tools/extensions builds only changed extensions.  The test uses plpgsql as an extension that is
+# installed.
 my %makefile = (
 	one => "EXTENSION = plpgsql\nall install:\n",
 	two => "EXTENSION = nosuch\nall install:\n",
@@ -74,7 +73,7 @@ my @git = (
 system_ok('sh', '-c', 'cd "$1"; shift; "$@" init -q && "$@" add -A && "$@" commit -q -m All',
 	'sh', $dir, @git);
 
-# the untracked files; with --ignored, also those that .gitignore lists
+# Return the untracked files.  With --ignored, also return those that .gitignore lists.
 sub untracked
 {
 	my ($code, $out, $err) =
@@ -91,7 +90,7 @@ is( (run_tool($dir, 'make', 'install', "PG_CONFIG=$pg_config", "DESTDIR=$dir/bui
 	'make install');
 is(untracked(), '', 'make install leaves no untracked file');
 
-# the tests of one extension, on an instance whose superuser has another name
+# Run the tests of one extension, on an instance whose superuser does not have the usual name.
 my $name = "install-$$";
 ($code, $out, $err) =
   run_tool($top, 'tools/cluster', 'start', $name, '--superuser', 'Some-One', '--set', 'fsync=off');

@@ -1,5 +1,5 @@
-# A test that does not fit its server is skipped.  On a server with patches, a skipped
-# test makes tools/check fail.  A server that is built in this checkout must have the
+# Check that a test that does not fit its server is skipped, and that on a server with patches, a
+# skipped test makes tools/check fail.  A server that is built in this checkout must have the
 # patches of every existing series.
 use strict;
 use warnings FATAL => 'all';
@@ -12,8 +12,8 @@ use Test::More;
 my $dir = checkout();
 my $base = "$dir/build";
 
-# server(MAJOR, VARIANT, HAS THE PARAMETER) - programs that answer the tests about their
-# server
+# server(MAJOR, VARIANT, HAS THE PARAMETER) - make programs that look to the tests like those of a
+# server, and return their directory
 sub server
 {
 	my ($major, $variant, $has) = @_;
@@ -51,7 +51,7 @@ my %bin =
   map { my ($major, $variant, $has) = @$_; ("$major $variant" => server(@$_)) }[ 17, 'dense', 1 ],
   [ 17, 'cassert', 0 ], [ 17, 'stock', 0 ], [ 19, 'dense', 0 ], [ 17, 'far/away', 1 ];
 
-# the counts of passed, failed, skipped and excused tests
+# Compare the counts of passed, failed, skipped and excused tests.
 is(counts($bin{'17 dense'}, $needs), '1 0 0 0', 'a test runs on a server with the patch');
 is(counts($bin{'17 far/away'}, $needs),
 	'1 0 0 0', 'a test runs on a server elsewhere with the patch');
@@ -107,7 +107,7 @@ is( legs(),
 	"17-dense 15 18-dense 19\nbeta\nalpha\n$dir/build/18/dense/bin/pg_config\n",
 	'an added series changes a leg to a patched one');
 
-# the tests that are selected
+# Check which tests tools/check selects.
 write_file("$dir/$_", '')
   foreach
   qw(t/alpha/a.pl t/alpha/b.pl t/beta/a.pl t/tools/a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec);

@@ -75,7 +75,7 @@ SKIP:
 	truncate("$dir/build/mounts-image", 1024 * 1024);
 	chomp(my $foreign = `losetup --find --show $dir/build/mounts-image`);
 
-	# A mount that is in use is detached, and disappears when no process uses it any
+	# The tool detaches a mount that is in use.  The mount disappears when no process uses it any
 	# more.
 	my $user = fork() // die "could not fork: $!";
 	if ($user == 0)
@@ -105,7 +105,7 @@ SKIP:
 		'a loop device of others stays');
 	system_ok('losetup', '--detach', $foreign);
 
-	# Each file system is independent: one without a working mkfs does not affect the
+	# Each file system is independent: a file system without a working mkfs does not affect the
 	# others.
 	mkdir "$dir/bin";
 	symlink("/bin/false", "$dir/bin/mkfs.btrfs");

@@ -1,6 +1,6 @@
-# Test tools/check-packages.  Where it cannot work, it names the reason in one line, and
-# counts as skipped.  An interrupt leaves nothing behind, and the next run makes the
-# chroot again.  The results of the tests in the chroot are counted.
+# Test tools/check-packages.  If it cannot work on a machine, it must name the reason in one line,
+# and count as skipped.  An interrupt must leave nothing behind, and the next run must make the
+# chroot again.  The tool must count the results of the tests in the chroot.
 use strict;
 use warnings FATAL => 'all';
 
@@ -14,7 +14,7 @@ write_file("$dir/tools/pg-versions", "17 17.1 a b c\n");
 write_file("$dir/tools/feature-list", "alpha\n");
 write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
 
-# scripts that replace programs of the machine
+# Make a script that replaces a program of the machine.
 sub program
 {
 	my ($name, $script) = @_;
@@ -46,8 +46,8 @@ SKIP:
 {
 	skip 'it takes root', 7 if $> != 0;
 
-	# Provide only the programs that tools/check-packages needs before it looks for the
-	# others.
+	# Provide only the programs that tools/check-packages needs before it looks for the other
+	# programs.
 	foreach my $name (qw(bash awk basename cat dirname id sed wc))
 	{
 		my ($path) = grep { -x } map { "$_/$name" } split(/:/, $ENV{PATH});
@@ -114,7 +114,7 @@ SH
 		qr/^tools\/check-packages: packages are not to be had: Failed getting release file /m,
 		'why');
 
-	# Interrupt a run that has mounted something, and that has a process in its own
+	# Interrupt a run that has mounted a file system, and that has started a process in a new
 	# session.
 	program('debootstrap', <<'SH');
 for target; do case $target in /*/build/packages/19) break ;; esac; done
@@ -141,8 +141,8 @@ SH
 			qr/^tools\/check-packages: error: interrupted$/m,
 			'an interrupt is reported');
 		is(read_file("$dir/out"), "0 passed, 1 failed, 0 skipped\n", 'counts');
-		# The kernel ends the other processes of a namespace soon after its first one
-		# has ended.
+		# When the first process of a namespace has ended, the kernel ends the other processes soon
+		# after.
 		wait_until(sub { !sleepers() });
 		is(scalar(sleepers()), 0, 'no process is left');
 		is( scalar(grep { index($_, "$dir/") >= 0 } split /\n/, read_file('/proc/self/mountinfo')),
@@ -152,7 +152,7 @@ SH
 	ok(!-e "$dir/build/packages/19.again", 'the next run deletes the unfinished chroot');
 	is((stat("$dir/build/packages"))[2] & 07777, 0700, 'other accounts cannot reach the chroot');
 
-	# a debootstrap whose tests print a given output
+	# From now on, the tests in the chroot print the file "said".
 	my $root = "$dir/build/packages/19";
 	program('unshare', <<"SH");
 case "\$*" in
@@ -193,7 +193,7 @@ SH
 	}
 }
 
-# Wait for a condition, a minute at most.
+# Wait until a condition is true, at most for a minute.
 sub wait_until
 {
 	my ($code) = @_;
@@ -205,7 +205,7 @@ sub wait_until
 	}
 }
 
-# the processes that debootstrap has left
+# Return the processes that debootstrap has left running.
 sub sleepers
 {
 	my @found;

@@ -1,8 +1,7 @@
-# Test tools/patches.  A series goes from files to branches and back without a changed
-# byte, with any git configuration.  "check" must fail for everything that a series must
-# not have: an edited byte, a patch that needs fuzz or an offset, features that
-# conflict, wrong white space, a feature without a place in the stacking order, and a
-# fix-up commit.
+# Test tools/patches.  The tool turns the files of a series into a branch, and the branch into files
+# again.  No byte may change, with any git configuration.  "check" must fail for everything that a
+# series must not have: an edited byte, a patch that needs fuzz or an offset, features that
+# conflict, wrong white space, a feature without a place in the stacking order, and a fix-up commit.
 use strict;
 use warnings FATAL => 'all';
 
@@ -71,7 +70,7 @@ my ($code, $out, $err) = patches('check', '17');
 is($code, 0, 'check succeeds without patches');
 is($out, "17: no feature has server patches\n", 'check reports that there are no patches');
 
-# From no series to two series.
+# Make a first series, and then a second series.
 order('alpha', 'beta');
 mkdir "$dir/$_" foreach 'alpha', 'beta';
 ($code, $out, $err) = patches('tree', '17', 'alpha');
@@ -92,7 +91,7 @@ is( $out,
 	"17: the series of alpha beta apply alone and together, without fuzz\n",
 	'check names the series');
 
-# the tree of both series
+# Make the tree of both series.
 ($code, $out, $err) = patches('tree', '17');
 is($code, 0, 'tree of all features') or diag $err;
 is(git_src($dir, 'rev-parse', '--abbrev-ref', 'HEAD'),
@@ -104,7 +103,7 @@ my $bundle = git_src($dir, 'rev-parse', 'bundle');
 patches('tree', '--force', '17');
 is(git_src($dir, 'rev-parse', 'bundle'), $bundle, 'the same files give the same commits');
 
-# The git configuration of a user must not show in the files.
+# The git configuration of a user must not change the exported files.
 my $before = series('alpha');
 write_file("$dir/home/.gitconfig", <<'CONFIG');
 [core]
@@ -134,7 +133,7 @@ CONFIG
 	is(git_src($dir, 'rev-parse', 'bundle'), $bundle, 'the commits are the same under it');
 }
 
-# The name of the user must not appear in a commit made in the tree either.
+# The name of the user must not appear in a commit that is made in the tree.
 {
 	local $ENV{HOME} = "$dir/home";
 	delete local $ENV{GIT_AUTHOR_NAME};
@@ -146,14 +145,14 @@ CONFIG
 		'commits in the tree have the author of the project');
 }
 
-# "check" leaves the branch and the uncommitted work of a developer alone.
+# "check" does not touch the branch and the uncommitted work of a developer.
 patches('tree', '17', 'alpha');
 write_file("$dir/build/17/src/src/b.c", "work in progress\n");
 is((patches('check', '17'))[0], 0, 'check passes beside uncommitted work');
 is(read_file("$dir/build/17/src/src/b.c"), "work in progress\n", 'the uncommitted work stays');
 is(git_src($dir, 'rev-parse', '--abbrev-ref', 'HEAD'), "alpha\n", 'the branch stays checked out');
 
-# Work that is not exported is never thrown away.
+# No command throws away work that is not exported.
 is_clear_error(
 	[ patches('tree', '17') ],
 	qr/not committed/,
@@ -204,7 +203,7 @@ write_file("$dir/alpha/17/notes.txt", "stray\n");
 check_is_red(qr{alpha/17 is not what its branch exports.*notes\.txt}, 'a stray file is refused');
 unlink "$dir/alpha/17/notes.txt";
 
-# features that do not fit together, or are not listed
+# features that conflict with each other, or that tools/feature-list does not name
 order('alpha', 'beta', 'gamma');
 mkdir "$dir/gamma";
 patches('tree', '17', 'gamma');
@@ -243,8 +242,8 @@ is_clear_error(
 	'export of an empty branch is refused');
 is(scalar(@files = glob "$dir/build/17/apply.*"), 0, 'no temporary clone is left');
 
-# A series for another major version.  Differences elsewhere in the file do not matter.
-# A line that the patch changes and the other version changes as well is a conflict.
+# Port a series to another major version.  Differences elsewhere in the file do not matter.  If the
+# other version also changes a line that the patch changes, that is a conflict.
 unlink glob "$dir/beta/17/0002-*";
 my $other = "line 0\nline 0.5\n" . $release =~ s/^line 25$/fünfundzwanzig/mr;
 my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2",
@@ -301,8 +300,8 @@ is((patches('export', '18', 'beta'))[0], 0, 'the port can be continued as the me
 ($code, $out, $err) = patches('check', '18');
 is($code, 0, 'the continued port applies') or diag $err;
 
-# A newer release of the same major version: one in which lines have moved, and one in
-# which the patched lines have changed.
+# Port a series to two newer releases of the same major version.  In the first one, lines have
+# moved.  In the second one, the patched lines have changed.
 patches('tree', '17', '--force');
 foreach my $minor (
 	[ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ],

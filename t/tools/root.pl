@@ -18,7 +18,7 @@ my $account = getpwnam('nobody');
 my $other = getpwnam('daemon');
 my $secret = 'what only root may read';
 
-# At the end, unmount what a tool may have mounted against the rules.
+# At the end, unmount the file systems that a tool may have mounted by mistake.
 END
 {
 	my $rc = $?;
@@ -122,7 +122,7 @@ foreach my $account ('no-such-account', 'root', "--reference=$victim", 'daemon:r
 		[ 'tools/mounts', 'create' ],
 		['tools/check'], [ 'tools/run-unprivileged', 'true' ])
 	{
-		# a server, as far as the tool looks at it
+		# Make a program and a data directory that the tool takes for a server.
 		my @command = map { $_ eq '/bin' ? "$dir/bin" : $_ } @$command;
 		write_file("$dir/bin/postgres", '');
 		chmod 0755, "$dir/bin/postgres";
@@ -178,8 +178,8 @@ esac
 exit 0
 SCRIPT
 write_file("$dir/tools/feature-list", "alpha\nbeta\n");
-# Makefiles of a failing test: with a link in place of its differences, and with real
-# differences
+# Makefiles whose test fails: one makes a link in place of the file of differences, and the other
+# makes a real file of differences
 write_file("$dir/alpha/Makefile", <<"MAKEFILE");
 EXTENSION = alpha
 installcheck:
@@ -283,8 +283,8 @@ for name in ("pipe", "link"):
 	is("$code $out", "0 not read\nnot read\n", 'a pipe and a link in place of a log are not read')
 	  or diag $err;
 
-	# The read-ahead of the device is restored, even if a study is killed or
-	# interrupted: at the latest, the next study restores it.
+	# The read-ahead of the device must be restored, even if a study is killed or interrupted.  At
+	# the latest, the next study restores it.
 	my $ahead = sub {
 		my ($code) = @_;
 		my (undef, $out, $err) = $python->(

@@ -38,7 +38,7 @@ my $calls = "$dir/build/17/obj/calls";
 
 sub server { return run_tool($dir, 'tools/server', '17', @_); }
 
-# what the builds ran since the last call
+# Return the commands that the builds have run since the last call.
 sub calls
 {
 	my $content = -e $calls ? read_file($calls) : '';

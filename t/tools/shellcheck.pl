@@ -55,7 +55,7 @@ foreach my $script (@scripts)
 	is($out . $code, '0', $script =~ s{^\Q$top\E/}{}r);
 }
 
-# Check that the test can fail, inside tools/ with its settings, and elsewhere without.
+# Check that the test can fail, both in tools/, which has settings for shellcheck, and elsewhere.
 my $dir = checkout();
 write_file("$dir/tools/bad",
 	"#!/usr/bin/env bash\n. \"\$(dirname \"\$0\")/common.sh\"\nrm -rf \$top/\$1\n");

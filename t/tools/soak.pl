@@ -1,5 +1,5 @@
-# Test tools/soak.  It runs every part once, and runs failed and interrupted parts
-# again.  Results do not count if the sources have changed after them.
+# Test tools/soak.  It runs every part once, and runs failed and interrupted parts again.  Results
+# do not count if the sources have changed since.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,7 +19,7 @@ write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
 write_file("$dir/beta/Makefile", "patched := yes\nEXTENSION = beta\n");
 write_file("$dir/beta/17/0001-a.patch", '');
 write_file("$dir/.gitignore", "/build/\n");
-# a stand-in for tools/check, which notes its arguments, and behaves as a file says
+# A script replaces tools/check.  It records its arguments, and files in build/ tell it how to end.
 write_file("$dir/tools/check", <<'SH');
 #!/bin/bash
 echo "$*" >> build/asked
@@ -29,7 +29,7 @@ case $* in *"$(cat build/dies 2> /dev/null || echo none)"*) echo 'no such thing'
 case $* in *"$(cat build/waits 2> /dev/null || echo none)"*) sleep 60 & child=$!; trap 'kill $child; exit 130' TERM; touch build/waiting; wait $child ;; esac
 echo '3 passed, 0 failed, 0 skipped'
 SH
-# a stand-in for tools/check-packages, which has nothing to test
+# A script replaces tools/check-packages.  It has nothing to test.
 write_file("$dir/tools/check-packages", <<'SH');
 #!/bin/bash
 echo "packages $*" >> build/asked
@@ -122,7 +122,7 @@ like(
 	'the summary has the version of the packages');
 is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 8, 'the summary has all parts');
 
-# A part that was not run here keeps its row in the summary.
+# A part that was not run in this checkout keeps its row in the summary.
 write_file("$dir/build/summary.md",
 	$summary =~ s/^(\| 15:alpha \| 3 .*) [0-9a-f]{10} \|$/$1 0123456789 |/mr);
 unlink "$dir/build/soak/17/15:alpha.result" or die "no result: $!";

@@ -1,6 +1,5 @@
-# Test tools/source: where it takes a release tarball from, what it verifies, and its
-# messages if there is none.  Scripts replace apt-get and curl, so the test uses no
-# network.
+# Test tools/source: where it takes a release tarball from, what it verifies, and its messages if it
+# finds no tarball.  Scripts replace apt-get and curl, so the test uses no network.
 use strict;
 use warnings FATAL => 'all';
 
@@ -15,7 +14,7 @@ my $name = 'postgresql-17.11.tar.bz2';
 my $sha256 = release_tarball("$dir/sources/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
 
-# $bin/apt-get and $bin/curl; there is no network unless a test sets it up
+# The scripts are $bin/apt-get and $bin/curl.  There is no network unless a test replaces them.
 my $bin = "$dir/bin";
 $ENV{PATH} = "$bin:$ENV{PATH}";
 
@@ -124,9 +123,8 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2", '17.9', { README => "an 
 }
 isnt((source())[0], 0, 'PG_SOURCES is not used when it is not set');
 
-# The distribution's source packages: tools/source tries versions, the newest first,
-# until a download succeeds.  It uses only the archive of the base system, and its own
-# apt configuration.
+# Test the distribution's source packages. tools/source tries versions, the newest first, until a
+# download succeeds.  It uses only the archive of the base system, and its own apt configuration.
 system_ok('rm', '-rf', "$dir/sources", "$dir/build");
 my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2",
 	'17.12', { README => "a packaged release\n" });

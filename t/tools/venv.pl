@@ -104,7 +104,7 @@ cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 	cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 }
 
-# A failed run leaves nothing that counts as an environment.
+# After a failed run, the next run must not take the unfinished environment for a finished one.
 write_file("$dir/tools/python-packages", $one);
 ($code, $out, $err) = venv();
 is($code, 0, 'the next run succeeds when the package is available') or diag $err;

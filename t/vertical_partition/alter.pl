@@ -1,8 +1,8 @@
-# Test DDL on the name of a split table, also with other sessions.  Afterwards the
-# catalogs must be the same as if the DDL ran on a plain table, which is split only
-# then.  Dumps can be restored.  CREATE INDEX CONCURRENTLY runs in its own transactions.
-# Other sessions wait, and continue with prepared statements.  Event triggers fire.
-# Without the library, the commands behave as on a stock server.
+# Test DDL on the name of a split table, also with other sessions.  After the DDL, the catalogs must
+# be the same as if the DDL had run on a plain table, and the table had been split afterwards.
+# Dumps can be restored.  CREATE INDEX CONCURRENTLY runs in its own transactions.  Other sessions
+# wait, and continue with prepared statements.  Event triggers fire.  Without the library, the
+# commands behave as on a stock server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -46,7 +46,7 @@ CREATE INDEX ON t (long_text, d);
 CREATE INDEX ON t (lower(b)) WHERE a > 0;
 SQL
 
-# the dependencies of a view and of its columns
+# This query returns the dependencies of a view and of its columns.
 my $depends = <<'SQL';
 SELECT pg_describe_object(classid, objid, objsubid), pg_describe_object(refclassid, refobjid, refobjsubid), deptype FROM pg_depend
 WHERE (classid = 'pg_class'::regclass AND objid = 't'::regclass OR refclassid = 'pg_class'::regclass AND refobjid = 't'::regclass
@@ -115,7 +115,7 @@ for my $method (@partition_methods)
 		'99|c|9|1',
 		"$method: DDL works in the restored database");
 
-	# The same table, merged and split again after the DDL, must get the same view.
+	# Merge and split the table again after the DDL.  It must get the same view.
 	my ($had, $depended) = map { $node->safe_psql($method, $_) } $columns, $depends;
 	$node->safe_psql($method, "SELECT vertical_partition.merge('t')");
 	$node->safe_psql($method,
@@ -223,7 +223,7 @@ is($node->safe_psql('postgres', 'SELECT a, y FROM t WHERE id = 1000'),
 	'5|8', 'a statement waits for DROP COLUMN and ADD COLUMN, and continues');
 $_->quit foreach $altering, $user, $reader;
 
-# VALIDATE CONSTRAINT blocks no writer.
+# VALIDATE CONSTRAINT does not block writers.
 $node->safe_psql('postgres',
 	'ALTER TABLE t ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES u NOT VALID');
 my $validating = $node->background_psql('postgres');
@@ -240,7 +240,7 @@ is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE c
 	't', 'the constraint is valid afterwards');
 
 #
-# Event triggers, also for commands of a function that another command calls
+# Event triggers, also for commands in a function that another command calls
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE log (n serial, tag text, kind text, identity text);
@@ -291,8 +291,8 @@ if ($major >= 16)
 like($err, qr/cannot execute ALTER TABLE in a read-only transaction/, 'read-only transaction');
 
 #
-# row_pointer: the extension refuses a command that moves rows of the cold part, if the
-# transaction has an old snapshot and might not see all rows
+# Method row_pointer: the extension refuses a command that moves rows of the cold part, if the
+# transaction has an old snapshot, which might not see all rows
 #
 $node->safe_psql('row_pointer', 'ALTER TABLE t ALTER d TYPE text');
 is( $node->safe_psql(

@@ -1,10 +1,10 @@
-# Run the same random DDL on a plain table and on three tables split by the three
-# methods.  Each command must have the same effect on all four tables.  Or the extension
-# must refuse the command for the split tables, early and with a reason.  The tables
-# must hold the same rows all the time.  After merge(), the definitions must be the
-# same.
+# Run the same random DDL on a plain table and on three tables split by the three methods.  Either
+# each command has the same effect on all four tables, or the extension refuses the command for the
+# split tables, early and with a reason.  The tables must have the same rows all the time.  After
+# merge(), the definitions must be the same.
 #
-# PGDENSE_FUZZ_SEED repeats a run.  With PGDENSE_SOAK there are more rounds.
+# PGDENSE_FUZZ_SEED is the random seed, which repeats a run.  With PGDENSE_SOAK there are more
+# rounds.
 use strict;
 use warnings FATAL => 'all';
 
@@ -38,8 +38,9 @@ $node->safe_psql('postgres',
 	  . join(', ', map { "('$_')" } @schemas)
 	  . ";\n$describe$merge"
 	  . <<'SQL');
--- Executes a statement in each schema.  Where one of them does not do it, none does.  Returns nothing if all did
--- the same, and the reason if it was refused for split tables only.
+-- Execute a statement in each schema.  If it fails in one schema, undo it in all schemas.  Return
+-- nothing if it succeeded everywhere.  Otherwise return the error, or the reason if it was refused
+-- only for split tables.
 CREATE FUNCTION tool.same(statement text) RETURNS TABLE (kind text, what text) LANGUAGE plpgsql AS $$
 DECLARE
 	s text;
@@ -53,7 +54,7 @@ BEGIN
 			PERFORM set_config('search_path', s || ', tool', true), setval('tool.counter', 1);
 			BEGIN
 				EXECUTE statement;
-				-- what would fail at COMMIT fails here
+				-- Check deferred constraints here, so that errors of COMMIT are found.
 				SET CONSTRAINTS ALL IMMEDIATE;
 				outcome := 'done';
 			EXCEPTION WHEN OTHERS THEN
@@ -72,7 +73,8 @@ BEGIN
 		ELSIF (reason = 'done') <> (outcomes->>'plain' = 'done') OR (reason ~ '^XX' AND outcomes->>'plain' !~ '^XX') THEN
 			RETURN QUERY VALUES ('differs', s || ': ' || reason || E'\nplain: ' || (outcomes->>'plain'));
 		ELSIF outcomes->>'plain' <> 'done' THEN
-			-- which of several faults is named is nothing to rely on
+			-- Do not compare the errors, because a statement with several faults may report any of
+			-- them.
 			RETURN QUERY VALUES ('error', outcomes->>'plain');
 		END IF;
 	END LOOP;
@@ -87,7 +89,7 @@ UNION ALL SELECT 'constraint', conname, NULL, NULL FROM pg_constraint WHERE conr
 UNION ALL SELECT 'index', relname, NULL, NULL FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indrelid = to_regclass('plain.t') AND NOT indisprimary;
 
--- Whether all tables have the same rows, and parts that belong together
+-- Return a text for each table whose rows differ, or whose parts do not belong together.
 CREATE FUNCTION tool.same_rows() RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	s text;
@@ -110,7 +112,7 @@ sub pick
 	return $_[ int(rand(@_)) ];
 }
 
-# the present state of the table: its columns, those of the key, and constraints
+# the present state of the table: its columns, its key columns, its constraints and its indexes
 my (@columns, %type, %generated, @key, @constraints, @indexes);
 
 my $session;
@@ -192,8 +194,8 @@ sub using
 		"hashtext($column\::text)::text::$type",
 		"(-(length($column\::text)))::text::$type", "coalesce($a\::text, '5')::$type", "NULL",
 		"(id + 1000)::text::$type", "(1000 - id)::text::$type",
-		# Call nextval() only for columns of the key, where the command is refused.  For
-		# other columns, the result would depend on the order of rows.
+		# Call nextval() only for columns of the key, for which the command is refused.  For other
+		# columns, the result would depend on the order of rows.
 		(grep { quoted($_) eq $column } @key) ? "nextval('tool.counter')::text::$type" : $column);
 }
 
@@ -389,7 +391,7 @@ my @dml = (
 		  . ') VALUES '
 		  . join(', ', rows($from, $from + $n));
 	},
-	# For a split table, an UPDATE of a generated column fails only if there are rows to
+	# For a split table, an UPDATE of a generated column raises an error only if there are rows to
 	# update.
 	sub {
 		my $c = quoted(pick(grep { !$generated{$_} } @columns));
@@ -433,7 +435,7 @@ my @beside = (
 	sub { rand() < 0.1 ? 'TRUNCATE t' : 'ANALYZE t' },
 	sub { 'ALTER TABLE t RENAME TO other; ALTER TABLE other RENAME TO t' },);
 
-# a statement: one command, several at once, or another one
+# Return a statement: ALTER TABLE with one or several commands, or another statement.
 sub statement
 {
 	my $kind = rand();

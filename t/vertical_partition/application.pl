@@ -1,4 +1,4 @@
-# Run a web shop on plain tables and on split ones, and compare the answers.  See
+# Run a web shop on plain tables and on split ones, and compare the results.  See
 # PgDense::Application.
 use strict;
 use warnings FATAL => 'all';
@@ -9,9 +9,9 @@ use PgDense::Application;
 
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
-# the wide columns that share no index or constraint with hot columns.  Of the other
-# tables, only django_migrations has such columns.  Leave it out: Django would not find
-# this table when it is a view.
+# Split off the wide columns that share no index or constraint with hot columns.  Of the other
+# tables, only django_migrations has such columns.  Do not split this table, because Django would
+# not find it if it were a view.
 my %cold = (
 	shop_country => 'name',
 	shop_category => 'name',
@@ -60,7 +60,7 @@ my %modes = (
 		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.parts'
 	},);
 
-# Return an error with the name of the table instead of the name of its part.
+# Return the error, but with the name of the table instead of the name of its part.
 sub error_of_table
 {
 	my ($error) = @_;
@@ -69,7 +69,7 @@ sub error_of_table
 	return { %$error, table_name => $error->{table_name} =~ s/_(?:hot|cold)$//r };
 }
 
-# For an identity column of the table, the column of the view has this default.
+# If a column of the table is an identity column, the column of the view has this default.
 my $sequence = qr/^str nextval\('\w+_id_seq'::regclass\)$/;
 my @differences = (
 	{
@@ -135,7 +135,7 @@ my @differences = (
 		step => qr/^tried: trigger$/,
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42809"\}$/
 	},);
-# A server before 17 refuses MERGE for all views.
+# A server before 17 refuses MERGE into any view.
 push @differences,
   {
 	doc => 'MERGE on 15',

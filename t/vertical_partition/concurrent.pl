@@ -1,12 +1,12 @@
-# Let many clients change the same rows of split tables, in READ COMMITTED and
-# REPEATABLE READ, with each method, and with and without the rewriting of statements.
-# Other clients vacuum and read meanwhile.
+# Many clients change the same rows of split tables, in READ COMMITTED and REPEATABLE READ, with
+# each method, and with and without the rewriting of statements.  Meanwhile, other clients vacuum
+# and read.
 #
-# Each transaction notes its additions in a ledger.  In any snapshot, here and on a
-# standby, the sums of the tables must equal those of the ledger: no update is lost or
-# done twice.  At the end, each hot row must have its cold row, and the other way round.
-# The same must hold after the server was killed, and all acknowledged transactions must
-# be there.
+# Each transaction writes its additions into a table, the ledger.  In any snapshot, on the primary
+# and on a standby, the sums of the tables must equal the sums of the ledger.  Then no update is
+# lost or done twice.  At the end, each hot row must have its cold row, and each cold row its hot
+# row.  The same must be true after the server was killed, and then all acknowledged transactions
+# must be there.
 use strict;
 use warnings FATAL => 'all';
 
@@ -54,7 +54,7 @@ BEGIN
 	END LOOP;
 END \$\$;
 
--- the tables whose sums are not those of the ledger
+-- Return the tables whose sums differ from the sums of the ledger.
 CREATE FUNCTION wrong() RETURNS SETOF text LANGUAGE plpgsql STABLE AS \$\$
 DECLARE
 	name text;
@@ -72,8 +72,7 @@ BEGIN
 END \$\$;
 SQL
 
-# the statements that transactions run on a table; each transaction adds one row to the
-# ledger
+# Statements that transactions run on a table.  Each transaction adds one row to the ledger.
 my $ledger = "INSERT INTO ledger (t, n, c, lines, line_c)";
 my %transactions = (
 	hot => "UPDATE account_T SET n = n + :d WHERE id = :a;\n$ledger VALUES ('T', :d, 0, 0, 0);\n",
@@ -156,8 +155,8 @@ sub start_pgbench
 
 my @isolations = ('read committed', 'repeatable read');
 
-# clients(SECONDS, ISOLATION) - run clients that write, vacuum, and read here and on the
-# standby
+# clients(SECONDS, ISOLATION) - start clients that write, clients that vacuum, and clients that read
+# on the primary and on the standby
 sub clients
 {
 	my ($seconds, $isolation) = @_;

@@ -1,11 +1,10 @@
 # Run split(), relink() and merge() beside transactions that first read and then write
 # the table.  No transaction may fail, and no deadlock may occur.
 #
-# A transaction that has read the table holds a lock on it, and waits with this lock for
-# the session that blocks writers.  So split() must not ask for a stronger lock later.
-# Other transactions reach the table in any order, by a table with a foreign key or by
-# its sequence.  Their statements are planned for the table and run on the view, and the
-# other way round.
+# A transaction that has read the table holds a lock on it, and with this lock it may wait for the
+# session that blocks writers.  So split() must not ask for a stronger lock later.  Other
+# transactions reach the table in any order, through a table with a foreign key or through its
+# sequence.  Statements that were planned for the table run on the view, and the other way round.
 use strict;
 use warnings FATAL => 'all';
 
@@ -35,7 +34,7 @@ INSERT INTO holder SELECT generate_series(1, 5);
 INSERT INTO account (holder, doc) SELECT 1 + i % 5, repeat('doc' || i, 100) FROM generate_series(1, $accounts) i;
 INSERT INTO ledger VALUES (0, 0, $accounts, 0);
 
--- what differs from the ledger
+-- Return the sums if those of the ledger and of the tables differ.
 CREATE FUNCTION wrong() RETURNS SETOF text LANGUAGE sql AS \$\$
 	SELECT format('ledger: %s, tables: %s', l, a)
 	FROM (SELECT format('%s %s %s %s', sum(n), sum(c), sum(rows), sum(entries)) FROM ledger) x (l),
@@ -44,8 +43,7 @@ CREATE FUNCTION wrong() RETURNS SETOF text LANGUAGE sql AS \$\$
 \$\$;
 SQL
 
-# the statements of the transactions, most of which begin to use the table in different
-# ways
+# Statements of the transactions.  Most transactions begin to use the table in different ways.
 my %transactions = (
 	read =>
 	  "SELECT n, c, doc FROM account WHERE id = :a;\nUPDATE account SET n = n + 1, c = c + 1 WHERE id = :a;\n"
@@ -117,7 +115,7 @@ for my $cycle (1 .. $cycles)
 
 		$failed++ if $err ne '';
 		diag "cycle $cycle, $call: $err" if $err ne '';
-		# The transactions must continue, on the view and on the table.
+		# Transactions must go on, whether the name belongs to the view or to the table.
 		$node->poll_query_until('postgres', "SELECT count(*) > $before + 20 FROM ledger")
 		  or $idle++;
 	}
@@ -144,8 +142,8 @@ is(join("\n", @errors > 5 ? @errors[ 0 .. 4 ] : @errors), '', 'no error in the l
 is($node->safe_psql('postgres', 'SELECT * FROM wrong()'), '', 'the ledger has each transaction');
 parts_in_order($node, 'postgres', 'end');
 
-# relink() changes rows.  It waits for sessions that have locked rows, before it takes a
-# lock itself.
+# relink() changes rows.  It waits for sessions that have locked rows, before relink() itself takes
+# a lock.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE moved (id int PRIMARY KEY, n int, c text);
 INSERT INTO moved SELECT i, 0, 'c' || i FROM generate_series(1, 20) i;

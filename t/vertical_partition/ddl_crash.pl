@@ -1,7 +1,7 @@
-# Let split(), merge() and ALTER TABLE fail at each of the commands that they run, and
-# while they process rows.  Cancel them, and let them meet timeouts, deadlocks, limits,
-# each other, and a crash of the server.  Afterwards the database must be in the old
-# state or in the complete new state, never between both.
+# Make split(), merge() and ALTER TABLE fail at each of the commands that they run, and while they
+# process rows.  Cancel them, run two at a time, and interrupt them by timeouts, deadlocks, limits,
+# and a crash of the server.  Afterwards the database must be in the old state or in the complete
+# new state, never in a state between.
 #
 # PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
@@ -24,7 +24,7 @@ srand($seed);
 my $node = partition_node('ddl_crash', "log_statement = none\nrestart_after_crash = off\n");
 my ($tables, $split) = partition_tables();
 
-# fresh(DATABASE) - create a database with the tables, not split yet
+# fresh(DATABASE) - create a database with the tables, which are not split yet
 sub fresh
 {
 	my ($database) = @_;
@@ -33,8 +33,8 @@ sub fresh
 		"CREATE EXTENSION vertical_partition;\n$tables" . partition_helpers('plain'));
 }
 
-# the state of the database, with OIDs, which would differ for a new relation, and the
-# positions of sequences
+# These queries return the state of the database, with the positions of sequences, and with OIDs.  A
+# relation that was created anew would have another OID.
 my $everything = <<'SQL';
 SELECT oid, relname, relkind, relowner, relacl, reloptions, relhastriggers FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY oid;
 SELECT attrelid, attnum, attname, attacl, attnotnull, attidentity FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
@@ -58,9 +58,9 @@ sub unchanged
 	  || diag "before:\n$before\nnow:\n$now";
 }
 
-# An event trigger counts commands with a sequence, and fails at the requested command.
-# A setting cannot count: when a command runs as the table's owner, its changes of
-# settings are reset.
+# An event trigger counts commands with a sequence, and fails at the requested command.  A setting
+# cannot count commands.  If a command runs as the owner of the table, its changes of settings are
+# reset.
 fresh('fails');
 $node->safe_psql('fails', <<'SQL');
 CREATE SEQUENCE public.commands;
@@ -75,8 +75,8 @@ CREATE EVENT TRIGGER fail_end ON ddl_command_end EXECUTE FUNCTION public.fail();
 ALTER DATABASE fails SET test.fails_at = '0';
 SQL
 
-# fails_everywhere(STATEMENT, NAME, EVERY) - let the statement fail at every EVERY-th of
-# its commands, in one session, and then let it succeed
+# fails_everywhere(STATEMENT, NAME, EVERY) - run the statement in one session, so that it fails at
+# every EVERY-th of its commands in turn; then run it so that it succeeds
 sub fails_everywhere
 {
 	my ($statement, $name, $every) = @_;
@@ -97,8 +97,8 @@ sub fails_everywhere
 	$node->safe_psql('fails', $statement);
 	parts_in_order($node, 'fails', $name);
 }
-# Let row_pointer fail at each command, and the other methods at every sixth command.
-# With PGDENSE_SOAK, let all methods fail at each command.
+# Let row_pointer fail at each command, and the other methods at every sixth command.  With
+# PGDENSE_SOAK, let all methods fail at each command.
 my %every = map { $_ => $_ eq 'row_pointer' || $ENV{PGDENSE_SOAK} ? 1 : 6 } @partition_methods;
 my %rows = map { $_ => $node->safe_psql('fails', partition_contents($_)) } @partition_methods;
 for my $method (@partition_methods)
@@ -111,8 +111,8 @@ for my $method (@partition_methods)
 		$rows{$method}, "$method: rows after split()");
 }
 
-# An ALTER TABLE that rewrites the cold part also relinks.  An index on the pointer
-# calls a function, which fails while the rows are updated.
+# An ALTER TABLE that rewrites the cold part also sets the row pointers anew.  An index on the
+# pointer calls a function, which fails while the rows are updated.
 $node->safe_psql('fails', <<'SQL');
 UPDATE row_pointer SET wide = 'other' WHERE id < 10;
 CREATE FUNCTION public.fail_at_row(tid) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
@@ -140,8 +140,7 @@ for my $method (@partition_methods)
 		$updated{$method}, "$method: rows after merge()");
 }
 
-# Let a call fail in the middle: at a row, by limits, and by locks that other sessions
-# hold.
+# Make a call fail in the middle: at a row, by limits, and by locks that other sessions hold.
 fresh('errors');
 my $before = $node->safe_psql('errors', $everything);
 
@@ -198,7 +197,7 @@ $node->poll_query_until('errors', q{SELECT count(*) = 0 FROM pg_locks WHERE NOT 
 unchanged('errors', $before, 'cancelled');
 $other->query_safe('ROLLBACK');
 
-# Two calls at a time: the second one waits, and then finds the table changed.
+# Run two calls at a time.  The second call waits, and then finds that the table has changed.
 $other->query_safe("BEGIN; $call");
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n\\echo done\n");
 $node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted})
@@ -253,7 +252,7 @@ for my $round (1 .. $rounds)
 	  $was eq 'r'
 	  ? "SELECT vertical_partition.split('$method', '{note,wide}', '$method')"
 	  : "SELECT vertical_partition.merge('$method')";
-	# the time that a call takes without a crash
+	# Measure the time that a call takes without a crash.
 	my $started = time();
 	$node->safe_psql('crashes', "BEGIN; $sql; ROLLBACK");
 	my $seconds = (time() - $started) * rand();

@@ -1,6 +1,6 @@
-# Dump and restore split tables.  The restored views and parts must have the same
-# definitions and rows, and work as before.  Row pointers refer to positions in a file,
-# so statements on cold columns fail until relink().
+# Dump and restore split tables.  The restored views and parts must have the same definitions and
+# rows, and work as before.  Row pointers contain positions of rows in a file, so statements on cold
+# columns fail until relink().
 use strict;
 use warnings FATAL => 'all';
 
@@ -136,7 +136,7 @@ $node->safe_psql('empty', q{SELECT vertical_partition.relink('row_pointer')});
 is($node->safe_psql('empty', partition_contents($_)), $contents{$_}, "schema, then rows: $_")
   foreach @partition_methods;
 
-# The owner of a database, without the privileges of a superuser
+# The owner of a database, who is not a superuser, restores a dump.
 my @ordinary = ('-U', 'ordinary');
 $node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
 $node->safe_psql('postgres', "CREATE DATABASE $_ OWNER ordinary") foreach 'owned', 'owned_again';
@@ -161,8 +161,7 @@ is( $node->safe_psql(
 	"t\n1|1|c",
 	'the restored table has all rows');
 
-# Dump single tables: the dump of a view has no rows, the dumps of its parts have the
-# rows.
+# Dump single tables.  The dump of a view has no rows, and the dumps of its parts have the rows.
 my ($method) = @partition_methods;
 like(
 	$node->safe_psql('source', "SELECT obj_description('${method}_hot'::regclass)"),
@@ -196,7 +195,7 @@ $node->command_ok(
 is($node->safe_psql('three', partition_contents($method)),
 	$contents{$method}, 'the data-only dump has all rows');
 
-# not-null constraints of 18 and later
+# Test the not-null constraints of 18 and later, which are in pg_constraint.
 if ($node->pg_version >= 18)
 {
 	my $constraints =

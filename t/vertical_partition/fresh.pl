@@ -1,7 +1,6 @@
-# Run each statement of t/vertical_partition/same.sql in its own connection, where
-# nothing has loaded the library before.  With the library preloaded, as split()
-# recommends, the answer must be that of the plain table.  Without preloading, the
-# answer must be the same, or an error.
+# Run each statement of t/vertical_partition/same.sql in its own connection, where nothing has
+# loaded the library before.  If the library is preloaded, as split() recommends, the result must be
+# that of the plain table.  Without preloading, the result must be the same, or an error.
 use strict;
 use warnings FATAL => 'all';
 
@@ -11,7 +10,7 @@ use PgDense::Partition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# the errors of a statement that needs the library and runs without it
+# errors of a statement that needs the library and runs without it
 my ($unloaded) = map { qr/$_/ } join '|',
   'ERROR:  55000: library "vertical_partition" was not loaded when the statement began',
   'ERROR:  42P10: there is no unique or exclusion constraint matching the ON CONFLICT specification',
@@ -52,8 +51,9 @@ sub sessions
 	return @sessions;
 }
 
-# script(DATABASE[, EXPECTED]) - return a script for psql.  With EXPECTED, the output of
-# the plain table, statements that fail only here are repeated with the library.
+# script(DATABASE[, EXPECTED]) - return a script for psql.  EXPECTED is the output of the plain
+# table.  If it is given, the script repeats statements that fail only on the split table, with the
+# library preloaded.
 sub script
 {
 	my ($database, $expected) = @_;
@@ -62,7 +62,7 @@ sub script
 	for my $session (sessions())
 	{
 		my @lines = map { "\\echo \@\@ $_->[0]\n$_->[1]" } @$session;
-		# The input of a failed COPY would be commands for psql, so leave it out.
+		# If COPY fails, psql would run its input as commands, so do not repeat sessions with COPY.
 		my $fails = !$expected
 		  || grep { /ERROR:/ }
 		  map { $_->[1] =~ /FROM stdin/ ? 'ERROR:' : @{ $expected->{ $_->[0] } } } @$session;
@@ -80,8 +80,8 @@ sub script
 my $node = partition_node('fresh');
 my @known = map { @$_ } sessions();
 
-# run_script(DATABASE, SCRIPT) - return the outputs of the statements: {LINE =>
-# [output...]}, and {LINE => first output} of the statements that were repeated
+# run_script(DATABASE, SCRIPT) - return two hashes: {LINE => [output...]} of all statements, and
+# {LINE => first output} of the statements that were repeated
 sub run_script
 {
 	my ($database, $script) = @_;

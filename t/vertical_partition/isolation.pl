@@ -1,5 +1,5 @@
-# Run the isolation specs of vertical_partition on a plain table, and on one split by
-# each method.  The sessions must wait for each other, read and fail in the same way.
+# Run the isolation specs of vertical_partition on a plain table, and on tables split by each
+# method.  On all tables, the sessions must wait for each other, read and fail in the same way.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,19 +19,20 @@ my @specs = (
 	$major >= 17 ? "$top/t/vertical_partition/merge_statement.spec" : ());
 @specs = grep { !/_select\.spec$/ } @specs if $major < 19;
 
-# A MERGE cannot change from one kind of action to another when the row was changed or
-# deleted meanwhile, because a trigger has already been called for the first action.
-# The application must retry it, in READ COMMITTED, too.
+# If another session has changed or deleted the row meanwhile, MERGE on a split table cannot change
+# from one kind of action to another, because a trigger has already been called for the first
+# action.  The application must retry such a MERGE, also in READ COMMITTED.
 my %retried = map { $_ => 1 } 's1_both s2_choose s1_c', 's1_del s2_upsert s1_c',
   's1_move s2_upsert s1_c';
 
-# Append these to the specs.  In specs/ there is a permutation for each behaviour to
-# show, with expected output.  These files add many more permutations, without expected
-# output: the output for the plain table is the expected one.
+# Append these files to the specs.  The files in specs/ have one permutation for each behaviour,
+# with expected output.  These files add many more permutations, without expected output.  For them,
+# the output for the plain table is the expected output.
 my %rest = map { ("vertical_partition_$_" => "$top/t/vertical_partition/isolation/$_.spec") }
   qw(conflict key update);
 
-# The other session may cause these errors.  Any other error would be a mistake in a step.
+# Conflicts with the other session may cause these errors.  Any other error would be a mistake in a
+# step.
 my $conflict =
   qr/could not (?:serialize access|obtain lock on row)|deadlock detected|duplicate key value|violates foreign key constraint/;
 
@@ -86,7 +87,7 @@ for my $spec (@specs)
 		IPC::Run::run([ $tester, $node->connstr($method) ],
 			'<', \$whole, '>', \$output{$method}, '2>', \$err);
 		is($?, 0, "$name, $method: runs") or diag $err;
-		# Locks on a split table are locks on its parts, so the output names these.
+		# Locks on a split table are locks on its parts, so the output names the parts.
 		$output{$method} =~ s{"vp_(?:hot|cold)"}{"vp"}g;
 		append_to_file("${PostgreSQL::Test::Utils::tmp_check}/$name.$method.out", $output{$method});
 		is($err, '', "$name, $method: the tester reports no error");
@@ -97,8 +98,8 @@ for my $spec (@specs)
 		  $method eq 'plain'
 		  ? ($file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain})
 		  : $output{plain}, $output{$method};
-		# The last permutation ends in an empty line, which split has removed from the
-		# others.
+		# The last permutation ends with an empty line.  From the other permutations, split() has
+		# removed this line.
 		chomp($_->[-1]) foreach grep { @$_ } $expected, $got;
 		my $different = @$got == 1 + $permutations ? 0 : 1;
 		for my $i (0 .. $#$expected)

@@ -18,7 +18,7 @@ my $node = partition_node('pgbench');
 my $dir = $node->basedir;
 my $history = 0;
 
-# TPC-B with changes of cold columns
+# a transaction like TPC-B that also changes cold columns
 append_to_file("$dir/cold.sql", <<'SQL');
 \set aid random(1, 100000 * :scale)
 \set bid random(1, 1 * :scale)
@@ -76,8 +76,8 @@ $node->command_ok(
 	'pgbench -i');
 my $before = schema();
 
-# Use toast_policy.enable() for one table before split(), which gives both parts the
-# access method, and for other tables after split().
+# For one table, call toast_policy.enable() before split(), which then gives both parts the access
+# method.  For the other tables, call it after split().
 $node->safe_psql('postgres', "SELECT toast_policy.enable('pgbench_tellers', 'filler')");
 $node->safe_psql('postgres',
 	"SELECT vertical_partition.split('pgbench_$_', '{filler}', '$methods{$_}')")
@@ -96,7 +96,7 @@ is( $node->safe_psql(
 	),
 	'the parts are governed by toast_policy');
 
-# Option -v begins with VACUUM of all tables, and TRUNCATE of the empty history.
+# With option -v, pgbench first runs VACUUM on all tables, and TRUNCATE on the empty history.
 run_pgbench('with vacuum', '-v', '-b', 'tpcb-like');
 foreach my $mode (qw(simple extended prepared))
 {
@@ -115,8 +115,8 @@ my $contents = join ';',
   map { "SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) FROM $_ t" } @tables;
 my $rows = $node->safe_psql('postgres', $contents);
 $node->safe_psql('postgres', "SELECT vertical_partition.merge('pgbench_tellers')");
-# merge() refuses parts with different access methods.  Otherwise the merged table would
-# be heap, and the column would stay uncompressed.
+# merge() refuses parts with different access methods.  Otherwise the merged table would have access
+# method heap, and the column would stay uncompressed.
 my ($code, $out, $err) =
   $node->psql('postgres', "SELECT vertical_partition.merge('pgbench_accounts')");
 like(

@@ -1,10 +1,10 @@
-# Run the same random statements on a plain table and on three tables split by the three
-# methods, in one session.  Each statement must return the same rows or the same error
-# for all four, and the tables must hold the same rows.  From time to time, the split
-# tables are merged or split by other columns, parts are vacuumed, and the rewriting of
-# statements is switched.
+# Run the same random statements on a plain table and on three tables split by the three methods, in
+# one session.  Each statement must return the same rows or the same error for all four tables, and
+# the tables must have the same rows.  From time to time, the split tables are merged or split by
+# other columns, parts are vacuumed, and the rewriting of statements is switched on or off.
 #
-# PGDENSE_FUZZ_SEED repeats a run.  With PGDENSE_SOAK there are more rounds.
+# PGDENSE_FUZZ_SEED is the random seed, which repeats a run.  With PGDENSE_SOAK there are more
+# rounds.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,7 +27,7 @@ $node->safe_psql('postgres',
 	"CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain') . <<'SQL');
 CREATE EXTENSION amcheck;
 
--- what a statement gives for one table: its rows in order, or its error
+-- Return the result of a statement for one table: its rows in sorted order, or its error.
 CREATE FUNCTION outcome(statement text, name text, undo bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	r record;
@@ -40,14 +40,16 @@ BEGIN
 		IF undo THEN RAISE SQLSTATE 'UNDOO'; END IF;
 	EXCEPTION
 		WHEN SQLSTATE 'UNDOO' THEN NULL;
-		-- which of several rows, or of a row's several faults, comes first is not given
+		-- If several rows violate constraints, or one row violates several, any of these errors may
+		-- come first.
 		WHEN integrity_constraint_violation THEN RETURN '23';
 		WHEN OTHERS THEN RETURN SQLSTATE || ' ' || replace(regexp_replace(SQLERRM, '_(hot|cold)', ''), '"' || name, '"@');
 	END;
 	RETURN (SELECT string_agg(f, E'\n' ORDER BY f) FROM unnest(found) f);
 END $$;
 
--- the same for all tables; nothing if that is so
+-- Run the statement on all tables.  Return nothing if the results are the same, or else the
+-- differences.
 CREATE FUNCTION same(statement text, undo bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	name text;
@@ -82,10 +84,10 @@ BEGIN
 END $$;
 SQL
 
-# the columns of this round: name => type; the key is k1, or k1 and k2
+# The columns of this round are in %type: name => type.  The key is k1, or k1 and k2.
 my (%type, @columns, @keys);
 
-# a column with a constraint, if there is one
+# a column with a unique constraint, if there is one
 my $unique;
 
 sub pick
@@ -112,13 +114,13 @@ sub literal
 		"(SELECT string_agg(md5(($i + g)::text), '') FROM generate_series(1, 120) g)");
 }
 
-# an expression over this column that can be evaluated for any row
+# Return an expression over this column that can be evaluated for any row.
 sub expression
 {
 	my ($name, $type, $alias) = @_;
 
-	# Use no expression for a unique column: whether new values collide with old ones
-	# during an UPDATE depends on the order of rows.
+	# Do not use an expression for a unique column, because the order of rows determines whether new
+	# values collide with old ones during an UPDATE.
 	return literal($type) if rand() < 0.4 || $name eq ($unique // '');
 	return pick("$alias.$name + 1", "$alias.k1 * 2", "$alias.$name - $alias.k1")
 	  if $type eq 'int' || $type =~ /^numeric/;
@@ -185,8 +187,8 @@ sub returning
 	  . pick("$alias.*", "$alias.k1", join ', ', map { "$alias.$_" } 'k1', some_columns());
 }
 
-# The order of rows may differ.  So a statement that could take its values from several
-# rows takes the same values from each.
+# The order of rows may differ between the tables.  So if a statement could take its values from any
+# of several rows, all these rows have the same values.
 my @kinds = (
 	sub {
 		my @c = some_columns();

@@ -1,7 +1,7 @@
-# Test split tables on a standby, and in logical replication.  Logical replication
-# copies the parts as ordinary tables, and the view of the subscriber must give the rows
-# of the publisher.  Row pointers are not replicated.  relink() makes them anew.  Before
-# relink(), reads that need row pointers fail, and return no wrong row.
+# Test split tables on a standby, and in logical replication.  Logical replication copies the parts
+# as ordinary tables, and the view of the subscriber must return the rows of the publisher.  Row
+# pointers are not replicated.  relink() sets them anew.  Before relink(), reads that need row
+# pointers fail, and return no wrong row.
 use strict;
 use warnings FATAL => 'all';
 
@@ -98,8 +98,8 @@ $subscriber->safe_psql('postgres',
 	"CREATE TABLE $_ ($definition); SELECT vertical_partition.split('$_', '{doc,c}', '$_');")
   for @partition_methods;
 my $connstr = $primary->connstr . ' dbname=postgres';
-# Without an index, rows of the cold part are identified by all columns.  The pointers
-# of the subscriber before relink() do not matter.  Column lists exist since 15.
+# Without an index, rows of the cold part are identified by all columns.  It does not matter which
+# pointers the subscriber has before relink().  Column lists exist since 15.
 $primary->safe_psql('postgres', <<'SQL');
 ALTER TABLE row_pointer_cold REPLICA IDENTITY FULL;
 CREATE PUBLICATION pub FOR TABLE shared_key_hot, shared_key_cold, surrogate_key_hot, surrogate_key_cold, row_pointer_cold, row_pointer_hot (id, n);
@@ -188,8 +188,8 @@ is( $subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'),
 	'row_pointer: pointers need relink()',
 	'logical: hot and cold rows match');
 
-# A publication of all tables has the table row_pointers as well.  The replicating role may copy
-# it, and the subscriber takes over no row of it.
+# A publication of all tables also has the table row_pointers.  The replicating role may copy this
+# table, but the subscriber gets no row of it.
 $_->safe_psql('postgres', 'CREATE DATABASE everything') for $primary, $subscriber;
 $_->safe_psql('everything', <<'SQL') for $primary, $subscriber;
 CREATE EXTENSION vertical_partition;
@@ -223,7 +223,7 @@ is($subscriber->safe_psql('everything', 'SELECT * FROM t ORDER BY id'),
 	"1|1|c\n2|2|d", 'all tables: the subscriber has the rows');
 $subscriber->safe_psql('everything', 'DROP SUBSCRIPTION everything');
 
-# A subscription of the hot part alone makes pointers wrong, too.  A plan from before the
+# A subscription of only the hot part also makes pointers wrong.  A plan from before the
 # subscription is not used any more, and the pointers stay wrong after DROP SUBSCRIPTION.
 my $valid = q{SELECT pointers_valid FROM vertical_partition.parts WHERE view = 'p'::regclass};
 my $lock_p = 'SELECT id, c FROM p FOR UPDATE';
@@ -283,7 +283,7 @@ is($subscriber->safe_psql('copied', "SELECT vertical_partition.relink('p'); $loc
 	'0', 'copied database: relink(), and SELECT FOR UPDATE');
 $subscriber->safe_psql('everything', 'DROP SUBSCRIPTION hot_part');
 
-# The subscriber takes over.
+# The subscriber takes over from the publisher.
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
 my $locked = 'SELECT * FROM row_pointer ORDER BY id FOR UPDATE';
 ($rc, $out, $err) = $subscriber->psql('postgres', $locked);

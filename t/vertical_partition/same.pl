@@ -1,8 +1,7 @@
-# Run the statements of t/vertical_partition/same.sql on plain tables, and on tables
-# split by each method.  Rows, command tags, errors and the final contents must be the
-# same: with the library preloaded, without the rewriting of statements, and in a
-# session that has not loaded the library.  merge() must then give back tables with the
-# same rows.
+# Run the statements of t/vertical_partition/same.sql on plain tables, and on tables split by each
+# method.  Rows, command tags, errors and the final contents must be the same: with the library
+# preloaded, without the rewriting of statements, and in a session that has not loaded the library.
+# Afterwards merge() must restore tables with the same rows.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,13 +22,13 @@ append_to_file("${PostgreSQL::Test::Utils::tmp_check}/plain.out", $raw);
 my $plain = same_outputs($raw);
 is(scalar(keys %$plain), scalar(@statements), 'plain: all statements ran');
 my @tables = qw(item stock tree later log duo leans sets holds deferred kind);
-# Allow gaps in a sequence: a failed COPY into a plain table has consumed more values
-# than COPY into a view, because it inserts many rows at once.
+# Leave out the column "code", whose default is a sequence.  A failed COPY into a plain table uses
+# more values of the sequence than a failed COPY into a view, because it inserts many rows at once.
 my $rest = join '', map { "SELECT '$_', to_jsonb(x) - 'code' FROM $_ x ORDER BY 2;\n" } @tables;
 my $left = $node->safe_psql('plain', $rest);
 cmp_ok(scalar(split /\n/, $left), '>', 50, 'plain: rows are left');
 
-# Check that the rows of all tables are those of the plain ones.
+# Check that the rows of all tables are those of the plain tables.
 sub same_rows
 {
 	my ($rows, $what) = @_;

@@ -1,5 +1,5 @@
-# Let a superuser split, merge and relink tables of a hostile owner.  The owner's code
-# must run only as the owner.  No role may reach into split tables of another role.
+# Let a superuser split, merge and relink tables of a hostile owner.  The owner's code must run only
+# as the owner.  No role may read, change or lock split tables of another role without privileges.
 use strict;
 use warnings FATAL => 'all';
 
@@ -30,14 +30,14 @@ sub attempt
 	return $error // $stderr;
 }
 
-# superuser(SQL) - code that runs SQL as the superuser
+# superuser(SQL) - return code that runs SQL as the superuser
 sub superuser
 {
 	my ($sql) = @_;
 	return sub { $node->safe_psql('postgres', $sql) };
 }
 
-# hold(ROLE, SQL) - a session with an open transaction that has run SQL
+# hold(ROLE, SQL) - return a session with an open transaction that has run SQL
 sub hold
 {
 	my ($role, $sql) = @_;
@@ -53,7 +53,7 @@ CREATE DOMAIN role_a.positive AS int CHECK (role_a.trap('domain') AND value > 0)
 CREATE DOMAIN role_a.parsed AS int CHECK (role_a.trap('parse'));
 SQL
 
-# A table of role_a with code of the owner in every place that split() accepts.
+# Create a table of role_a with code of the owner in every place that split() accepts.
 sub hostile_table
 {
 	my ($table) = @_;
@@ -80,8 +80,8 @@ SQL
 	return;
 }
 
-# the code that split() and merge() evaluate: when rows are copied, indexes built, and
-# definitions read again
+# These are the kinds of code that split() and merge() evaluate when they copy rows, build indexes,
+# and parse definitions again.
 my @all = (
 	'check', 'cold check', 'cold index', 'constant in index',
 	'generated', 'index', 'parse', 'predicate',
@@ -91,7 +91,7 @@ for my $method (@methods)
 	my $table = "t_$method";
 
 	hostile_table($table);
-	# Run this as the owner, because planning it runs code in the index.
+	# Run this query as the owner, because its planning runs code in the index.
 	my $contents = "SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM role_a.$table t";
 	my $before = as_role($node, 'postgres', 'role_a', $contents);
 	is_harmless($node,
@@ -109,7 +109,7 @@ for my $method (@methods)
 		superuser('TABLE vertical_partition.parts; TABLE vertical_partition.column_updates'),
 		[], "views, $method");
 
-	# triggers on the parts
+	# Create triggers on the parts.
 	as_role($node, 'postgres', 'role_a', <<"SQL");
 CREATE TRIGGER c BEFORE UPDATE ON role_a.${table}_hot FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('before hot');
 CREATE TRIGGER d AFTER UPDATE ON role_a.${table}_hot FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('after hot');
@@ -171,8 +171,8 @@ for my $table (qw(ruled policed triggered truncated viewed materialized))
 		[], "advise, $table");
 }
 
-# No code is left that would run at the end of the transaction, as the role that ends
-# it.
+# After relink(), no deferred code of the owner must be left.  It would run at the end of the
+# transaction, as the role that ends the transaction.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.late (id int PRIMARY KEY, n int, c text);
 INSERT INTO role_a.late SELECT i, i, 'c' FROM generate_series(1, 10) i;
@@ -190,8 +190,8 @@ is_harmless($node,
 is($error, 'ok', 'relink succeeds');
 is($node->safe_psql('postgres', 'SELECT count(c) FROM role_a.late'), '6', 'the rows are relinked');
 
-# Foreign keys between tables of different owners.  A split by the superuser keeps them.
-# They are checked as the owner of the referencing table.
+# Foreign keys connect tables of different owners.  A split by the superuser keeps these foreign
+# keys.  They are checked as the owner of the referencing table.
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.parent (id int PRIMARY KEY);
 INSERT INTO role_b.parent VALUES (1), (2);
@@ -209,8 +209,7 @@ CREATE INDEX ON role_b.sale ((role_a.trap('index of b', 1)), shop);
 ALTER TABLE role_b.sale ADD CONSTRAINT sale_late FOREIGN KEY (shop) REFERENCES role_a.shop NOT VALID;
 INSERT INTO role_b.sale VALUES (1);
 SQL
-# A role that can read everything, and the superuser, have tables that reference each
-# other.
+# A role that can read everything and the superuser have tables that reference each other.
 $node->safe_psql('postgres', <<'SQL');
 REVOKE REFERENCES, SELECT ON role_a.shop FROM role_b;
 GRANT pg_read_all_data TO role_b;
@@ -305,7 +304,8 @@ like(
 	qr/constraint lines_orders_fkey on table role_b\.lines, a partitioned table that has another owner, or partitions of others/,
 	'a partitioned table of another owner is refused');
 
-# A table with a partition of another owner is refused, on either side.
+# If one partition belongs to another owner, the table is refused, on either side of the foreign
+# key.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE public.referenced (id int PRIMARY KEY, n int, c text);
 INSERT INTO public.referenced VALUES (1, 1, 'c');
@@ -360,7 +360,7 @@ for my $case (
 		qr/\Q$constraint\E/, "advise() names the reason for $table");
 }
 
-# When the owner's code ends, the settings that it has made are reset.
+# When the owner's code ends, the settings that this code has changed are reset.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE FUNCTION role_a.takes_path(n int) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -385,7 +385,8 @@ SHOW search_path;
 SQL
 is((split /\n/, $path)[-1], 'public', "search_path is the caller's again");
 
-# A member of a role that cannot SET ROLE does not have the rights of this role itself.
+# If a member of a role cannot SET ROLE to the role, the member does not have the rights of the
+# role.
 SKIP:
 {
 	skip 'every member can SET ROLE before 16', 2 if $major < 16;
@@ -407,8 +408,8 @@ SQL
 		'split() refuses a member that only inherits privileges');
 }
 
-# The owner of a schema cannot rename it while a table of another owner in it is being
-# split.
+# The owner of a schema cannot rename the schema while a table of another owner in this schema is
+# being split.
 $node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA named AUTHORIZATION role_a;
 GRANT ALL ON SCHEMA named TO role_b;
@@ -488,8 +489,7 @@ is( $node->safe_psql(
 	$error =~ /ERROR/ ? 1 : 3,
 	'the split is complete or not done') or diag $error;
 
-# The owner may not create tables in the schema: split() fails before it changes
-# anything.
+# If the owner may not create tables in the schema, split() fails before it changes anything.
 $node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA closed;
 GRANT USAGE ON SCHEMA closed TO PUBLIC;
@@ -525,7 +525,8 @@ like(
 	qr/^cannot merge closed\.t/,
 	'merge is refused as well');
 
-# Default privileges of the owner give nobody access, and take none from the owner.
+# Default privileges of the owner give no other role access to the parts, and take no access from
+# the owner.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_c;
 ALTER DEFAULT PRIVILEGES REVOKE SELECT, INSERT ON TABLES FROM role_a;
@@ -545,7 +546,7 @@ as_role($node, 'postgres', 'role_a',
 	'ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM role_c; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_a'
 );
 
-# A role that owns nothing is refused before it waits for a lock.
+# The call of a role that owns nothing is refused before it waits for a lock.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.own (id int PRIMARY KEY, n int, c text);
 CREATE TABLE role_a.two (id int PRIMARY KEY, n int, c text);
@@ -602,7 +603,7 @@ for my $call (sort keys %refused)
 }
 $locks->quit;
 
-# a view of another owner that looks like the split one
+# Create a view of another owner that looks like the split view.
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.par (id int PRIMARY KEY);
 CREATE TABLE role_b.ch (id int PRIMARY KEY, par int REFERENCES role_b.par ON DELETE CASCADE, c text);
@@ -632,7 +633,7 @@ $altering->quit;
 as_role($node, 'postgres', 'role_b',
 	q{INSERT INTO role_b.par VALUES (1); INSERT INTO role_b.ch VALUES (1, 1, 'c')});
 is(attempt('role_b', 'DELETE FROM role_b.par'), 'ok', 'foreign-key actions use the split view');
-# Tables of the owner are not locked, and no table of another role is used.
+# merge() and relink() on the view of role_a must not lock or use the parts of role_b.
 my $using = hold('role_b', 'LOCK TABLE role_b.ch_hot IN ACCESS EXCLUSIVE MODE');
 for my $function (qw(merge relink))
 {
@@ -646,7 +647,7 @@ for my $function (qw(merge relink))
 }
 $using->quit;
 
-# No role can lock or fill the table that all sessions read.
+# No role can lock the table row_pointers, which all sessions read, or insert rows into it.
 is( attempt(
 		'role_c',
 		'BEGIN; LOCK TABLE vertical_partition_internal.row_pointers IN ACCESS EXCLUSIVE MODE'),
@@ -699,7 +700,7 @@ is( attempt(undef, 'BEGIN; CLUSTER'),
 	'CLUSTER cannot run inside a transaction block',
 	'CLUSTER is refused in a transaction block, as always');
 
-# names with quotes and backslashes, with every setting for reading strings
+# Test names with quotes and backslashes, with both values of standard_conforming_strings.
 for my $setting (qw(on off))
 {
 	my $name = q{role_a."t'\\ } . $setting . q{"};
@@ -726,7 +727,7 @@ SQL
 		q{it's \\ x}, 'the comments are the same');
 }
 
-# An ordinary user who created the extension can drop it, and the views with it.
+# An ordinary user who created the extension can drop it, with the views that depend on it.
 $node->safe_psql('postgres',
 	'CREATE DATABASE shared; GRANT CREATE ON DATABASE shared TO role_a, role_b');
 as_role($node, 'shared', 'role_a', 'CREATE EXTENSION vertical_partition');

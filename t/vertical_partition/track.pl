@@ -1,7 +1,7 @@
-# Test the counts of updated columns in shared memory.  They are added up over sessions
-# and parallel workers, sampled, reset, limited in number, kept for each database, and
-# lost at a restart.  Without preloading, sessions share them from 17 on; before 17 each
-# session has its own.
+# Test the counts of the view vertical_partition.column_updates, which are in shared memory.  The
+# counts of sessions and parallel workers are added up.  Counts are sampled, reset, limited in
+# number, separate for each database, and lost at a restart.  Without preloading, sessions share the
+# counts from 17 on.  Before 17, each session then has its own counts.
 use strict;
 use warnings FATAL => 'all';
 
@@ -49,7 +49,7 @@ sub reset_counts
 	return;
 }
 
-# several sessions at once
+# Count updates of several sessions at the same time.
 my $script = $node->basedir . '/update.sql';
 append_to_file($script, "\\set k random(1, 1000)\nUPDATE t SET n = n + 1 WHERE k = :k;\n");
 $node->command_ok(
@@ -59,13 +59,13 @@ is(counted('n'), '1000 1000 1000', 'each updated row is counted once');
 is(counted('v'), '1000 0 0', 'other columns are not counted');
 is(counted('n', 'other'), '', 'another database has no counts');
 
-# A reset affects one database.
+# A reset affects only one database.
 $node->safe_psql('other', 'UPDATE t SET v = v WHERE k <= 5');
 reset_counts();
 is(counted('n'), '', 'another session resets the counts');
 is(counted('v', 'other'), '5 5 5', "a reset keeps the counts of another database");
 
-# rows of parallel workers
+# Count rows that parallel workers read.
 is($node->safe_psql('postgres', <<'SQL'), '1000', 'parallel workers read the rows');
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -86,7 +86,7 @@ cmp_ok(abs($sampled - 4000), '<', 700, 'the sample stands for all statements') o
 cmp_ok($sampled % 4, '==', 0, 'each sampled statement counts as four');
 reset_counts();
 
-# The statements use more sets of columns than the table of counts has entries.  A set
+# The statements use more sets of columns than the table of counts has entries.  A set of columns
 # that is still in use keeps its count.
 $node->safe_psql('postgres', <<'SQL');
 DO $$
@@ -118,7 +118,7 @@ is( $node->safe_psql(
 	'a new set does not inherit the count of an old one');
 is(counted('v', 'other'), '', 'sets that are not used are dropped, of any database');
 
-# a dropped table
+# Drop a table that has counts.
 reset_counts();
 $node->safe_psql('postgres',
 	'CREATE TABLE dropped (k int); INSERT INTO dropped VALUES (1); UPDATE dropped SET k = 2; DROP TABLE dropped'
@@ -126,7 +126,7 @@ $node->safe_psql('postgres',
 is($node->safe_psql('postgres', 'SELECT count(*) FROM vertical_partition.column_updates'),
 	'0', 'a dropped table is not shown');
 
-# restarts
+# Restart the server.
 for my $mode ('fast', 'immediate')
 {
 	$node->safe_psql('postgres', 'UPDATE t SET n = 1 WHERE k <= 2');
@@ -136,7 +136,7 @@ for my $mode ('fast', 'immediate')
 	is(counted('n'), '', "counts are lost at a restart, $mode");
 }
 
-# without preloading
+# Test without shared_preload_libraries.
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'vertical_partition'");
 $node->restart;

@@ -1,5 +1,5 @@
-# Run pg_upgrade from the distribution's server to this one.  Split tables must stay the
-# same.  Files are copied or linked unchanged, so row pointers stay right.
+# Run pg_upgrade from the distribution's server to this one.  Split tables must stay the same.
+# pg_upgrade copies or links files unchanged, so row pointers stay right.
 use strict;
 use warnings FATAL => 'all';
 

@@ -1,14 +1,12 @@
-# Check the memory of a WAL write while other backends insert.  With direct I/O, or with
-# units of less than a page, the memory must not change during the write.  Behind the
-# end of the WAL to be written, this memory must have zeros, and no part of a record
-# that is being inserted.
+# Check the memory that a WAL write reads, while other backends insert records.  With direct I/O, or
+# with units of less than a page, this memory must not change during the write.  Behind the end of
+# the WAL to be written, it must contain only zeros, and no part of a record that is being inserted.
 #
 # Check the same after the server gave up direct I/O, while some backends still have
 # files open for direct I/O.
 #
-# Each write takes one millisecond longer than usual, and eight clients insert
-# meanwhile.  A server with all switches off is the control: there the test must see
-# changes.
+# Each write takes one millisecond longer than usual, and eight clients insert meanwhile.  A server
+# with all switches off is the control: in its memory, the test must see changes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -43,7 +41,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE TABLE t (c int, n int, v text)');
 $node->stop;
 
-# rows that fill a part of a page, and records that span pages and take longer
+# rows that fill a part of a page, and records that span pages and take longer to insert
 append_to_file($node->basedir . '/insert.sql', <<'SQL');
 \set bytes random(0, 700)
 \set more random(0, 10) / 10 * 60000

@@ -3,11 +3,11 @@
  * clock.c
  *	  LD_PRELOAD library that stops the time of day.
  *
- * Records of commits, checkpoints and restore points hold the time of day, and
- * the CRC of a record covers it.  With this library, two servers that do the
- * same write the same bytes of WAL.  Only the time of day does not advance.
- * Code that waits for some time reads the monotonic clock, which still
- * advances.
+ * WAL records of commits, checkpoints and restore points contain the time of
+ * day, which also changes the CRC of the record.  With this library, two
+ * servers that do the same write the same bytes of WAL.  Only the time of day
+ * does not advance.  Code that waits for some time reads the monotonic clock,
+ * which still advances.
  *
  *-------------------------------------------------------------------------
  */

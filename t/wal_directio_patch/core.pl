@@ -1,7 +1,7 @@
-# Run PostgreSQL's own regression tests with wal_direct_io and wal_write_unit = 512.
-# Then kill the server, and recover.  A soak run adds the isolation tests, other units,
-# WAL through the page cache, and the TAP tests of recovery and of the programs that
-# read and copy WAL.
+# Run PostgreSQL's own regression tests with wal_direct_io and wal_write_unit = 512.  Then kill the
+# server, and recover.  A soak run also runs the isolation tests, uses other units, writes WAL
+# through the page cache, and runs the TAP tests of recovery and of the programs that read and copy
+# WAL.
 use strict;
 use warnings FATAL => 'all';
 

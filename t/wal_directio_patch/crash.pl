@@ -3,13 +3,13 @@
 # others switch segments, write much WAL at once and make checkpoints.  Each round
 # writes WAL in another mode.
 #
-# Check after each crash that the rows of every acknowledged transaction are there.  Of
-# the asynchronous commits of a client, the last commits may be lost.  If a commit is
-# there, all earlier commits of this client are there, too.  Recovery compares all pages
-# with their images in WAL.  Sometimes the server is killed in recovery, too.
+# Check after each crash that the rows of every acknowledged transaction are there.  The last
+# asynchronous commits of a client may be lost.  But if a commit is there, all earlier commits of
+# the same client must be there, too.  Recovery compares all pages with their images in WAL.
+# Sometimes the server is killed in recovery, too.
 #
-# There are eight rounds, with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random seed.
-# The test prints it.
+# There are eight rounds, or 100 with PGDENSE_SOAK.  PGDENSE_FUZZ_SEED is the random seed.  The test
+# prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -32,7 +32,7 @@ my ($synchronous, $asynchronous) = (8, 4);
 my $clients = $synchronous + $asynchronous;
 note "PGDENSE_FUZZ_SEED=$seed";
 
-# A crash of the server alone loses no written data, so turn fsync off.
+# If only the server crashes, no written data are lost.  So turn fsync off.
 my $node = wal_node(
 	'crash', 1,
 	fsync => 'off',
@@ -78,7 +78,7 @@ my @before = (0) x $clients;
 my %count = map { $_ => 0 } qw(killed acknowledged recoveries_killed lost_async);
 srand($seed);
 
-# all ways to write, in random order
+# all ways to write WAL, in random order
 my @ways;
 for my $round (1 .. $rounds)
 {

@@ -2,7 +2,7 @@
 # later, short writes, a full disk, a read-only directory, pg_wal on another file system
 # at each start, and settings that exclude each other.
 #
-# shim.c causes most of the faults.  The server may end only where the server also ends
+# shim.c causes most of the faults.  A fault may end the server only if the same fault ends a server
 # without direct I/O.  No acknowledged transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
@@ -14,7 +14,7 @@ use lib "$FindBin::RealBin/../lib";
 use PgDense::Crash;
 use PgDense::Mounts;
 use PgDense::Patch;
-use PgDense::Wal qw(unit_setting);    # reaps killed processes at once
+use PgDense::Wal qw(unit_setting);    # also reaps killed processes at once
 use PgDense::WalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -46,7 +46,8 @@ log_statement = none
 include = 'wal.conf'
 CONF
 set_wal($node);
-# With a mount, the file system of this test does not matter.
+# If an ext4 file system is mounted, use it for pg_wal.  Then the file system of this test's folder
+# does not matter.
 my $home = no_mount('ext4') ? undef : mount_folder('ext4');
 move_wal($node, $home) if defined $home;
 $node->start;
@@ -95,7 +96,7 @@ sub log_since
 	return substr(slurp_file($node->logfile), $from);
 }
 
-# mode and unit
+# Return the mode and the unit of WAL writes.
 sub status
 {
 	my ($node) = @_;
@@ -111,13 +112,13 @@ sub reason
 	return $node->safe_psql('postgres', 'SELECT fallback_reason FROM pg_stat_wal_direct');
 }
 
-# Return the first error that ended the server, without the parts that differ between
+# Return the first error in the log that ended the server, without the parts that differ between
 # starts.
 sub death
 {
 	my ($log) = @_;
-	# A background worker may start during the shutdown, and sometimes logs this
-	# message.
+	# A background worker may start during the shutdown, and sometimes logs the message that is
+	# excluded here.
 	my ($message) =
 	  $log =~ /((?:FATAL|PANIC):  (?!terminating \w.*due to administrator command).*)/;
 
@@ -130,9 +131,9 @@ sub death
 # faults during the probe at the start
 sub check_start
 {
-	# what; settings of the shim; the result for unit 512 with "try", and with "on"; the
-	# reason for the page cache; whether the probe tried a write whose result says
-	# nothing about direct I/O
+	# A case has a name, the settings of the shim, the result for unit 512 with "try" and with "on",
+	# the reason to write through the page cache, and whether the probe tried a write whose result
+	# says nothing about direct I/O.
 	my @cases = (
 		[
 			'no answer', { STATX => 'none' },
@@ -271,7 +272,8 @@ sub check_start
 sub check_load
 {
 	my ($now, $watch) = map { $node->basedir . "/$_" } qw(now watch);
-	# what, settings of the shim, unit, whether direct I/O is given up, other settings
+	# A case has a name, the settings of the shim, the unit, whether the server gives up direct I/O,
+	# and other settings.
 	my @cases = (
 		[ 'open refused', { OPEN => 'EINVAL,file=segment' }, 512, 1 ],
 		[ 'write refused', { WRITE => 'EINVAL,file=segment' }, 512, 1 ],
@@ -370,8 +372,8 @@ sub check_load
 			"$what: giving up is logged once, or not at all if direct I/O works"
 		) if defined $gives_up;
 		unlike($log, qr/PANIC|TRAP|ERROR/, "$what: no session got an error");
-		# Backends that have the file open for direct I/O still write with direct I/O
-		# after other backends gave up direct I/O.
+		# After other backends gave up direct I/O, a backend that has the file open for direct I/O
+		# still writes with direct I/O.
 		ok(!-s $watch, "$what: memory does not change during a write")
 		  or diag slurp_file($watch) =~ s/(?<=\n).*//sr;
 
@@ -384,7 +386,7 @@ sub check_load
 	cmp_ok($commits, '>', 100 * @cases, 'load: the clients committed');
 }
 
-# Let clients commit all the time, and note each acknowledged transaction.
+# Start clients that commit all the time, and record each acknowledged transaction.
 sub begin_load
 {
 	my $prefix = $node->basedir . '/load';
@@ -426,7 +428,7 @@ sub end_load
 	return $n;
 }
 
-# Expect all acknowledged transactions, and perhaps one more of each client.
+# Check that all acknowledged transactions are there, and at most one more of each client.
 sub check_ledger
 {
 	my ($what) = @_;
@@ -439,8 +441,8 @@ sub check_ledger
 	%rows = %found;
 }
 
-# Settings that exclude each other, for a postmaster and for a stand-alone server; with
-# the error, or with the mode of writing WAL if there is none.
+# Test settings that exclude each other, with a postmaster and with a stand-alone server.  Each case
+# has the error, or the mode of writing WAL if there is no error.
 sub check_conflicts
 {
 	my $with_direct =
@@ -545,8 +547,8 @@ sub check_values
 	}
 }
 
-# Move pg_wal to another file system at each start: every change from one kind to
-# another.
+# Move pg_wal to another file system before each start.  Try every change from one kind of file
+# system to another.
 sub check_moves
 {
 	my %kinds = (
@@ -559,7 +561,7 @@ sub check_moves
 	my %folders = map { $_ => mount_folder($_) } @there;
 	my @way;
 
-	# a sequence of file systems with each change from one to another once
+	# Make a sequence of file systems that contains each change from one to another once.
 	for my $i (0 .. $#there)
 	{
 		push @way, $there[$i];
@@ -577,7 +579,7 @@ sub check_moves
 	for my $to (@way)
 	{
 		my $what = "moved to $to";
-		# every second time after a crash
+		# Every second change follows a crash.
 		my $crash = $n % 2 ? ' after a crash' : '';
 
 		move_wal($node, $folders{$to});
@@ -624,7 +626,7 @@ sub link_wal
 	symlink $folder, $wal or die "could not create symbolic link \"$wal\": $!";
 }
 
-# Start with a pg_wal that cannot be written, write, and return the outcome.
+# Start the server with a pg_wal that cannot be written, try to write WAL, and return the outcome.
 sub start_and_write
 {
 	my ($what, $setting, $reason) = @_;
@@ -652,8 +654,8 @@ sub start_and_write
 	return "$outcome, " . death($log);
 }
 
-# A pg_wal that cannot be written: the outcome is the same as without direct I/O.  Only
-# "on" fails, and names the reason.
+# Test a pg_wal that cannot be written.  The outcome must be the same as without direct I/O.  Only
+# with "on" the server does not start, and names the reason.
 sub check_readonly
 {
 	my $reason = no_mount('readonly');
@@ -699,8 +701,8 @@ sub check_readonly
 	}
 }
 
-# A disk that becomes full: the server ends in the same way as without direct I/O, and
-# recovers when there is room again.
+# Test a disk that becomes full.  The server must end in the same way as without direct I/O, and
+# must recover when there is room again.
 sub check_full
 {
   SKIP:

@@ -1,6 +1,6 @@
-# Test WAL on many kinds of file systems, with each setting: whether WAL is written
-# directly and in which unit, or the reason why it goes through the page cache.  Crash
-# with each setting.  Check the page cache after the writes.
+# Test WAL on many kinds of file systems, with each setting.  Check whether the server writes WAL
+# directly, and in which unit, or the reason why it writes through the page cache.  Crash with each
+# setting.  Check the page cache after the writes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,7 +16,7 @@ use Test::More;
 
 needs_patch('wal_directio_patch', 'wal_direct_io');
 
-# Since Linux 6.1 the kernel tells the alignment that direct I/O needs.
+# Since Linux 6.1, the kernel reports the alignment that direct I/O needs.
 my ($major, $minor) = `uname -r` =~ /^(\d+)\.(\d+)/;
 my $tells = $major > 6 || ($major == 6 && $minor >= 1);
 
@@ -24,8 +24,8 @@ my $no_answer = qr/^The file system %s does not tell the alignment that direct I
 my $cached = qr/^Writes to the file system %s with direct I\/O stay in the page cache\.$/;
 my $unsupported = qr/^The file system %s does not support direct I\/O for this file\.$/;
 
-# unit: the smallest unit, or undef if direct I/O is not possible even with "on".  With
-# "try", the kernel must report the alignment, too.
+# unit: the smallest unit, or undef if direct I/O is not possible even with "on".  With "try", the
+# server uses direct I/O only if the kernel also reports the alignment.
 my %expected = (
 	'ext4' => { filesystem => 'ext4', unit => 512, try => $tells ? undef : $no_answer },
 	'ext4-4k' => { filesystem => 'ext4', unit => 4096, try => $tells ? undef : $no_answer },
@@ -42,7 +42,7 @@ my %expected = (
 my $node = PostgreSQL::Test::Cluster->new('files');
 my $rows = 0;
 $node->init(extra => ['--wal-segsize=1']);
-# Make new segments each time.  Direct I/O keeps them out of the page cache.
+# Make new segments each time.  With direct I/O they do not get into the page cache.
 $node->append_conf('postgresql.conf', <<'CONF');
 wal_level = replica
 autovacuum = off
@@ -110,7 +110,7 @@ sub check_setting
 	my $asked = $unit eq 'auto' ? 4096 : $unit;
 	my $effective = $direct && $asked < $expected->{unit} ? $expected->{unit} : $asked;
 
-	# fsync takes long, and changes only what the device does, not what the server
+	# fsync takes long.  It changes only the work of the device, not the data that the server
 	# writes.  So use fsync for one unit only.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
 	$node->append_conf('postgresql.conf',

@@ -1,10 +1,10 @@
-# With all switches of wal_directio_patch off, a server writes the same WAL as the stock
-# server, with the same bytes in the same writes.  With the switches on, the WAL has the
-# same bytes, and only the writes differ.
+# Check that with all switches of wal_directio_patch off, a server writes the same WAL as the stock
+# server, with the same bytes in the same writes.  With the switches on, the WAL must have the same
+# bytes, and only the writes may differ.
 #
-# The stock server makes one data directory, which is copied for each server.  The clock
-# stands still.  A single-user server runs the same statements in the same order, so
-# that all of pg_wal can be compared, and every write and sync.
+# The stock server makes one data directory, which is copied for each server.  The clock stands
+# still.  On each copy, a single-user server runs the same statements in the same order.  So the
+# test can compare all of pg_wal, and every write and sync.
 use strict;
 use warnings FATAL => 'all';
 
@@ -51,9 +51,9 @@ my $source = PostgreSQL::Test::Cluster->new('source', install_path => $stock_pat
 $source->init(extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1', '--no-sync' ]);
 $source->append_conf('postgresql.conf', $conf);
 
-# One statement a line, for a single-user server: commits of all sizes, records that
-# cross pages and segments, more WAL than the buffers hold, and segments that are
-# recycled and switched.  Insert only: the stock server does not set all bytes of the
+# The statements for the single-user server, one in each line.  They make commits of all sizes,
+# records that cross pages and segments, more WAL than the buffers hold, and segments that are
+# recycled and switched.  They only insert, because the stock server does not set all bytes of the
 # records of pruned pages.
 my @workload = (
 	'CREATE TABLE t (id int PRIMARY KEY, v text)',
@@ -93,14 +93,14 @@ my %servers = (
 	'direct, 8192' => [ undef, $direct, 'wal_write_unit=8192' ],
 	'buffered, 4096' => [ undef, 'wal_write_unit=force_4096', 'wal_cache_relief=on' ],
 	'buffered, 512' => [ undef, 'wal_write_unit=force_512' ],
-	# switches on, with segments that are neither zero-filled nor recycled
+	# The switches are on, and segments are neither zero-filled nor recycled.
 	'direct, auto, not zero-filled' =>
 	  [ undef, $direct, 'wal_write_unit=auto', 'wal_init_zero=off', 'wal_recycle=off' ],
 	'stock, not zero-filled' => [ $stock_path, 'wal_init_zero=off', 'wal_recycle=off' ],
 	'patched, off, not zero-filled' => [ undef, 'wal_init_zero=off', 'wal_recycle=off' ]);
 
-# Return the bytes of a segment, without three bytes in a record of running transactions
-# that the stock server does not set, and without the CRC of that record.
+# Return the bytes of a segment.  In each record of running transactions, omit three bytes that the
+# stock server does not set, and the CRC of the record.
 sub content
 {
 	my ($path) = @_;
@@ -148,7 +148,7 @@ for my $name (sort keys %servers)
 			  $_->{result}
 		} @log
 	];
-	# Include the segments that are made in advance.
+	# The writes that make segments in advance count, too.
 	my %modes = map { $_->{mode} => 1 } grep { $_->{call} eq 'write' } @log;
 	is( join(' ', sort keys %modes),
 		$name =~ /^direct/ && $can ? 'direct' : 'buffered',

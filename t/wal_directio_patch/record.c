@@ -2,11 +2,11 @@
  * record.c
  *		Record each write of a server to its WAL, with the data.
  *
- * A library for LD_PRELOAD.  From the record, a test builds files that may be
- * on disk after a failure of the machine at any moment.  These files have all
- * data that were synced, and any of the sectors that were written after the
- * last sync.  The record also shows whether the memory of a write changes
- * during the write.
+ * This is a library for LD_PRELOAD.  From the recorded events, a test builds
+ * files that may be on disk after a failure of the machine at any moment.
+ * These files have all data that were synced, and any of the sectors that were
+ * written after the last sync.  The events also show whether the memory that a
+ * write reads changes during the write.
  *
  *	PGDENSE_WAL_RECORD		file to which events are appended; without this
  *							variable, the library records nothing
@@ -17,11 +17,11 @@
  *	PGDENSE_WAL_SECTOR		size in bytes that the kernel reports for the physical
  *							sectors of all devices; "none" if it reports no size
  *
- * Only files named like segments or xlogtemp.* count.  Writes and renames are
- * recorded before the library makes them, all other events afterwards.  After
- * a write with O_DSYNC, the library records a sync, too.  The library never
- * really syncs a file: the server has fsync = on, and is as fast as with fsync
- * = off.
+ * The library records only events of files whose names are those of segments
+ * or xlogtemp.*.  It records a write or a rename before it makes the call, and
+ * any other event afterwards.  After a write with O_DSYNC, it also records a
+ * sync.  It never really syncs a file: the server has fsync = on, but is as
+ * fast as with fsync = off.
  *
  * An event has a header, and may have data.  All fields are in the byte order
  * of the machine.  PgDense::WalRecorder reads the events.

@@ -1,10 +1,9 @@
-# Test a primary that writes its WAL directly and in units of less than a page.
-# Standbys with their own switches, a cascade, stock standbys, pg_receivewal, the
-# archive, recovery to a named point, promotion, pg_rewind and logical decoding must all
-# see the WAL that a stock server would have written.  A stock primary also gets a
-# patched standby.
+# Test a primary that writes its WAL directly and in units of less than a page.  Standbys with other
+# switches, a cascade, stock standbys, pg_receivewal, the archive, recovery to a named point,
+# promotion, pg_rewind and logical decoding must all see the WAL that a stock server would have
+# written.  A stock primary also gets a patched standby.
 #
-# Replay compares all pages with their images.
+# Replay compares all pages with their full-page images.
 use strict;
 use warnings FATAL => 'all';
 
@@ -66,7 +65,8 @@ sub switches
 	return;
 }
 
-# a standby, not started yet, with a slot, so that segments behind it can be recycled
+# Return a standby that is not started yet.  It has a replication slot, so that the primary can
+# recycle the segments that the standby has received.
 sub standby
 {
 	my ($name, $from, $path, %switches) = @_;
@@ -79,8 +79,8 @@ sub standby
 	return $node;
 }
 
-# Commit single rows in several sessions, synchronously and asynchronously.  Roll back,
-# insert large rows, and leave segments half filled.
+# Commit single rows in several sessions, synchronously and asynchronously.  Also roll back, insert
+# large rows, and switch segments before they are full.
 my $work = 0;
 
 sub work
@@ -116,7 +116,7 @@ SQL
 	return;
 }
 
-# a digest of all data
+# Return a digest of all data.
 sub digest
 {
 	my ($node) = @_;
@@ -159,7 +159,7 @@ sub clean_log
 	return;
 }
 
-# the number of segments that the server has recycled, from its log
+# Return the number of segments that the server has recycled, according to its log.
 sub recycled
 {
 	my ($node) = @_;
@@ -242,7 +242,7 @@ CREATE PUBLICATION pub FOR TABLE t, u, big;
 SQL
 	is_direct($primary, 'writes as its switches say');
 
-	# Start streaming and decoding before there is work.
+	# Start streaming and decoding before the primary has work.
 	my $received = $primary->basedir . '/received';
 	my $log = '';
 	mkdir $received;
@@ -279,7 +279,7 @@ SQL
 		wal_direct_io => 'try',
 		wal_write_unit => 'auto');
 	$cascade->start;
-	# a backup for recovery from the archive to a point
+	# Take a backup for the recovery from the archive to a named point.
 	$primary->backup("for_${prefix}_point");
 
 	my $subscriber = PostgreSQL::Test::Cluster->new("${prefix}_subscriber");
@@ -301,7 +301,7 @@ SQL
 	$primary->safe_psql('postgres', q{SELECT pg_create_restore_point('the_point')});
 	work($primary);
 
-	# Kill a server with its last page half written, and start it again.
+	# Kill a server that has written only a part of its last page, and start it again.
 	kill_all($primary);
 	$receivewal->finish;
 	$primary->start;
@@ -352,7 +352,7 @@ SQL
 	$receivewal->finish;
 	is(join(' ', grep { /error/ } split /\n/, $log), '', 'pg_receivewal: no error');
 
-	# Recover to the point, from the archive.
+	# Recover from the archive to the named point.
 	my $point = PostgreSQL::Test::Cluster->new("${prefix}_point");
 	$point->init_from_backup($primary, "for_${prefix}_point", has_restoring => 1, standby => 0);
 	$point->append_conf('postgresql.conf',
@@ -371,7 +371,8 @@ SQL
 	$point->stop;
 	clean_log($point);
 
-	# Promote, with a cascade that follows and recycled segments of the old timeline.
+	# Promote the standby.  Its own standby follows it to the new timeline.  There are recycled
+	# segments of the old timeline.
 	$standby->promote;
 	$standby->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('back', true)});
 	is_direct($standby, 'writes as its switches say after its promotion');
@@ -389,7 +390,7 @@ SQL
 	# The old primary has diverged.
 	work($primary);
 	same_data($primary, $stock);
-	# The slot "decode" keeps old segments, and the test has read all its changes.
+	# The slot "decode" keeps old segments.  The test has read all changes of this slot, so drop it.
 	$primary->safe_psql('postgres', q{SELECT pg_drop_replication_slot('decode'); CHECKPOINT});
 	cmp_ok(recycled($primary), '>', 10, $primary->name . ': segments were recycled');
 	$primary->stop;
@@ -432,8 +433,8 @@ SQL
 	}
 }
 
-# copy_conf(NODE, save|restore) - keep settings: pg_rewind takes the configuration files
-# of the source
+# copy_conf(NODE, save|restore) - save or restore the settings, because pg_rewind copies the
+# configuration files of the source
 sub copy_conf
 {
 	my ($node, $what) = @_;
@@ -448,7 +449,7 @@ sub copy_conf
 	return;
 }
 
-# A stock primary with a patched standby.  The standby takes over, and the stock server
+# Test a stock primary with a patched standby.  The standby is promoted, and the stock server
 # becomes its standby.
 {
 	my $primary = PostgreSQL::Test::Cluster->new('c_primary', install_path => $stock_path);
@@ -485,7 +486,7 @@ SQL
 	$primary->start;
 	work($standby);
 	same_data($standby, $primary);
-	# The stock server makes the same files.
+	# Start a stock server on the data directory of the killed standby.
 	kill_all($standby);
 	switches($standby);
 	$primary->promote;

@@ -1,4 +1,4 @@
-# Test the file by which the server probes direct I/O in pg_wal.  If a file or a symbolic link of
+# Test the file with which the server probes direct I/O in pg_wal.  If a file or a symbolic link of
 # that name exists already, the server neither follows the link nor overwrites the file.
 use strict;
 use warnings FATAL => 'all';

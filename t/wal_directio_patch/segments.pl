@@ -1,11 +1,10 @@
-# Test segments of all sizes, zero-filled or not, recycled or not, written in each mode
-# of wal_directio_patch.  No committed row may be lost in a crash, and directly written
-# segments must not be in the page cache.  Cached segments must be dropped by
-# wal_cache_relief when they are finished, but not before the archiver and the
-# walsenders have read them.
+# Test segments of all sizes, zero-filled or not, recycled or not, in each mode of
+# wal_directio_patch to write WAL.  No committed row may be lost in a crash, and directly written
+# segments must not be in the page cache. wal_cache_relief must drop finished segments from the page
+# cache, but not before the archiver and the walsenders have read them.
 #
-# With PGDENSE_SOAK all combinations are tested, otherwise only so many that each value
-# of a parameter is tested with each value of every other parameter.
+# With PGDENSE_SOAK, the test tries all combinations.  Otherwise it tries only enough of them to
+# combine each value of a parameter with each value of every other parameter.
 use strict;
 use warnings FATAL => 'all';
 
@@ -72,7 +71,7 @@ for my $size (1, 16, 64)
 	my $node = PostgreSQL::Test::Cluster->new("size_$size");
 	my $turn = $size;
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C', "--wal-segsize=$size" ]);
-	# Keep all WAL, or much less than a load writes.
+	# Keep all WAL, or much less WAL than a load writes.
 	set_parameters(
 		$node,
 		autovacuum => 'off',
@@ -91,8 +90,8 @@ for my $size (1, 16, 64)
 		{
 			for my $pair (@pairs)
 			{
-				# For each mode, test one of the eight combinations, and for each size
-				# another one.
+				# Test only one of the eight combinations for each mode.  It is another one for the
+				# next mode and for the next size.
 				my $number =
 				  ($sync eq 'fdatasync' ? 0 : 4) +
 				  ($pair->[0] eq 'on'   ? 0 : 2) +
@@ -132,7 +131,7 @@ for my $size (1, 16, 64)
 				my $start = $node->lsn('insert');
 				my $mb = $size == 1 ? 6 : 1.3 * $size;
 				fill($node, $mb);
-				# Some of the next WAL goes to segments that existed before.
+				# The server writes some of the following WAL to segments that already exist.
 				$node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal()');
 				fill($node, $mb);
 				# With wal_level = minimal, the rows of this COPY are not in WAL.
@@ -176,8 +175,8 @@ for my $size (1, 16, 64)
 }
 
 #
-# Cache relief on a server that writes through the page cache.  Only data on disk can be
-# dropped, so fsync is on.
+# Test wal_cache_relief on a server that writes through the page cache.  The kernel can drop only
+# data that are on disk, so fsync is on.
 #
 my $node = PostgreSQL::Test::Cluster->new('relief');
 my $hold = $node->basedir . '/hold';
@@ -219,8 +218,8 @@ sub some_segments
 	return $first;
 }
 
-# After three failures, the archiver waits a minute.  So write another segment, which
-# wakes the archiver.
+# Test that the segments from FIRST on are dropped from the page cache.  After three failures, the
+# archiver waits a minute.  So write another segment, which wakes the archiver.
 sub relieved
 {
 	my ($first, $what) = @_;
@@ -234,7 +233,8 @@ sub relieved
 	return;
 }
 
-# Wait so long that the walwriter has run many times.
+# Test that the segments from FIRST on stay in the page cache.  Wait long enough for many runs of
+# the walwriter.
 sub not_relieved
 {
 	my ($first, $what) = @_;
@@ -326,14 +326,14 @@ fill($node, 20);
 $node->safe_psql('postgres', 'CHECKPOINT');
 fill($node, 20);
 $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT');
-# One segment is being written, and another may have been recycled before it was
-# checked.
+# One segment is being written.  Another segment may have been recycled before the server could drop
+# it from the page cache.
 ok(poll_for(sub { resident(segments($node)) <= 2 * 1024 * 1024 }),
 	'at most two segments are cached')
   or diag(join ' ', map { resident($_) } segments($node));
 cmp_ok(scalar(segments($node)), '>=', 5, 'there are more segments');
 
-# With direct I/O, drop the segments that the archiver has read.
+# With direct I/O, the server must drop the segments that the archiver has read.
 SKIP:
 {
 	skip 'no mount: the folder of the test does not take direct I/O', 5 if !$can;

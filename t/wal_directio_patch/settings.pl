@@ -1,8 +1,7 @@
-# Test the parameters of wal_directio_patch and the view pg_stat_wal_direct: defaults,
-# values and contexts, refused values, ALTER SYSTEM, and postgresql.conf.sample.  The
-# view must follow the parameters, and show everything to an ordinary user, also on a
-# standby.  Its counters must match the unit, and start at zero with each start of the
-# server.
+# Test the parameters of wal_directio_patch and the view pg_stat_wal_direct: defaults, values and
+# contexts, refused values, ALTER SYSTEM, and postgresql.conf.sample.  The view must show the
+# current parameters, and show everything to an ordinary user, also on a standby.  Its counters must
+# match the unit, and start at zero with each start of the server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -96,7 +95,7 @@ for my $parameter ('wal_direct_io', 'wal_write_unit')
 		"sample: $parameter needs a restart");
 }
 
-# values in all spellings
+# all valid values, in upper and lower case
 my %values = (
 	wal_direct_io => [qw(off try on OFF Try)],
 	wal_write_unit => [qw(auto 512 4096 8192 AUTO force_512 Force_4096)],
@@ -215,12 +214,12 @@ for my $case ([ 'on', 't' ], [ 'off', 'f' ], [ 'auto', 'f' ])
 }
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET wal_cache_relief');
 
-# Try every unit, through the page cache and, where possible, directly.  Commits of one
-# session write whole units: the smaller the unit, the fewer bytes.
+# Try every unit, with writes through the page cache and, where possible, with direct writes.
+# Commits of one session write whole units: the smaller the unit, the fewer bytes.
 my $commits = 100;
 my $session_start = view('stats_since');
 
-# the bytes that small transactions write for each commit
+# Return the number of bytes that small transactions write for each commit.
 sub bytes_per_commit
 {
 	$node->safe_psql('postgres',
@@ -299,8 +298,9 @@ for my $direct_io (@modes)
 	) if $expected_mode eq 'buffered' || $minimum == 512;
 }
 
-# The sector size of the device overrides the setting, unless it is forced: no part of a
-# physical sector is written. [sector, setting, unit, text of the warning]
+# The sector size of the device overrides the setting, unless the setting begins with "force_".  The
+# server then writes no part of a physical sector.  A case has the sector size, the setting, the
+# unit in use, and the text of the warning.
 {
 	my $library = build_library('record.c');
 	my $known = 'The device of "pg_wal" has physical sectors of %d bytes\.';

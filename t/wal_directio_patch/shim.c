@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * shim.c
- *	  Library to be preloaded into a server, to test how it writes WAL.
+ *	  LD_PRELOAD library for a server, to test how the server writes WAL.
  *
- * The library is between the server and the C library.  It makes calls on WAL
- * files fail with errors that are hard to get from a real file system, and
- * logs these calls.  It also detects changes of the memory during a direct
- * write.  PgDense::WalShim builds it.
+ * The library intercepts calls of the server to the C library.  It makes calls
+ * on WAL files fail with errors that are hard to get from a real file system,
+ * and logs these calls.  It also detects whether the memory that a direct
+ * write reads changes during the write.  PgDense::WalShim builds it.
  *
- * A WAL file is a file with the name of a segment (24 hexadecimal digits, any
- * folder) or of a temporary file from which a segment is made (xlogtemp.PID;
- * the server's probe for direct I/O has such a name, too).  A direct file is a
- * WAL file opened with O_DIRECT.  The library does not touch other files.
+ * A WAL file is a file in any folder that has the name of a segment (24
+ * hexadecimal digits) or of a temporary file from which a segment is made
+ * (xlogtemp.PID).  The server's probe for direct I/O has such a name, too.  A
+ * direct file is a WAL file opened with O_DIRECT.  The library does not touch
+ * other files.
  *
- * The environment of the server says what to do:
+ * Variables in the environment of the server control the library:
  *
  *	WAL_SHIM_STATX=none			statx() of a WAL file, or of the directory pg_wal, reports
  *								no alignment for direct I/O, like a kernel before 6.1 or NFS
@@ -52,9 +53,9 @@
  * sync, rename, unlink, drop), name of the file in its folder, position,
  * length, "direct" or "buffered", result (of a write: bytes written, else 0;
  * or the negative errno), and the number of zero bytes at the end of the data
- * to be written.  The line is written after the call, so the lines of two
- * processes may be in another order than their calls.  A rename is logged with
- * the new name.  A fault that the library makes is logged like a real fault.
+ * to be written.  The library writes the line after the call, so the lines of
+ * two processes may be in another order than their calls.  It logs a rename
+ * with the new name.  It logs a fault that it makes like a real fault.
  *
  * Not covered, since the server does not use it for WAL: O_DIRECT set by fcntl(),
  * io_uring, dup() of a descriptor of a WAL file, threads.
@@ -92,7 +93,7 @@ typedef enum
 	FILE_TEMP
 } ShimFileKind;
 
-/* What the library knows about each open WAL file */
+/* Information about an open WAL file */
 typedef struct
 {
 	ShimFileKind kind;
@@ -147,8 +148,8 @@ static int	(*real_posix_fadvise) (int, off_t, off_t, int);
 static int	(*real_statx) (int, const char *, int, unsigned int, struct statx *);
 
 /*
- * Stop the server: with a misspelt fault, a test would pass without testing
- * anything.
+ * Stop the server because of an invalid setting.  With a misspelt fault, a
+ * test would pass without testing anything.
  */
 static void
 bad_setting(const char *name, const char *value)
@@ -364,8 +365,8 @@ log_call(const char *call, const char *name, off_t offset, size_t length, bool d
 }
 
 /*
- * Return true if this call shall fail.  For from and times, count only calls
- * that meet all other conditions.
+ * Return true if this call must fail.  For the conditions "from" and "times",
+ * count only calls that meet all other conditions.
  */
 static bool
 hit(const ShimFault *fault, uint64_t *calls, ShimFileKind kind, bool direct)
@@ -474,9 +475,9 @@ compare_memory(const char *copy, const struct iovec *iov, int iovcnt, const char
 }
 
 /*
- * Write only the first bytes.  The kernel refuses a direct write whose length
- * is no multiple of the sector size.  So write through the page cache, sync,
- * and drop the bytes from the page cache.
+ * Write only the first bytes of the data.  The kernel refuses a direct write
+ * whose length is no multiple of the sector size.  So write through the page
+ * cache, sync, and drop the bytes from the page cache.
  */
 static ssize_t
 write_short(int fd, const struct iovec *iov, int iovcnt, off_t offset, size_t length)

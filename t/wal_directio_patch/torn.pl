@@ -1,25 +1,23 @@
 # Test recovery from WAL of which only some sectors reached the disk.
 #
-# A recorder keeps all that a server writes to its WAL, and when the server syncs.  From
-# this record, the test builds images of what may be on disk when the machine fails at a
-# random event.  An image has all sectors that were synced.  A sector that was written
-# after the last sync has its new or its old contents.  The old contents are an older
-# state of the page, or what a recycled segment had there.
+# A recorder saves each write of a server to its WAL, and each sync.  From these events, the test
+# builds images of what may be on disk when the machine fails at a random event.  An image has all
+# sectors that were synced.  A sector that was written after the last sync has its new or its old
+# contents.  The old contents are an older state of the page, or what a recycled segment had there.
 #
 # - Check each write (see check_writes() in PgDense::WalRecorder).
 # - In many images, the records up to the end of WAL must be the records that the server
 #   wrote.  They must include all transactions whose commit was reported to a client.
-# - Let a server recover from some of these images.  It must replay exactly these
-#   records, and have all rows that it must have and no others.  Then the server writes
-#   more WAL and fails again, several times.
+# - Let a server recover from some of these images.  It must replay exactly these records.  Its
+#   tables must have all rows whose commit was reported, and no rows that no client inserted.  Then
+#   the server writes more WAL and fails again, several times.
 #
-# Also test three cases byte by byte, for all ways to write.  In the first case, the
-# beginning of old WAL is overwritten after a crash, and the rest of the old WAL (a
-# stale tail) fits directly behind the new records.  The second case is the same after a
-# promotion, in a segment of the old timeline that is used again.  In the third case,
-# the continuation of a record is lost.
+# Also test three cases byte by byte, for all ways to write WAL.  In the first case, the beginning
+# of old WAL is overwritten after a crash, and the rest of the old WAL (a stale tail) fits directly
+# behind the new records.  The second case is the same after a promotion, in a segment of the old
+# timeline that is used again.  In the third case, the continuation of a record is lost.
 #
-# There are six crashes with 25 images each, with PGDENSE_SOAK 60 crashes with 100
+# There are six crashes with 25 images each.  With PGDENSE_SOAK, there are 60 crashes with 100
 # images each.  PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
@@ -72,11 +70,10 @@ promoted($promoted, $_ + 1, @{ $ways[$_] }) for 0 .. $#ways;
 torn();
 done_testing();
 
-# The end of WAL has records R1, R2 and R3.  The machine fails during the write, and the
-# sector with R2 is lost, so recovery ends after R1.  The server then writes the
-# end-of-recovery checkpoint.  It is as long as R2 and ends at the end of a unit.  R3
-# follows it directly, is intact, and matches its position.  R3 inserts a row, and must
-# not be replayed.
+# The end of WAL has records R1, R2 and R3.  The machine fails during the write, and the sector with
+# R2 is lost, so recovery ends after R1.  The server then writes the end-of-recovery checkpoint.
+# The record of this checkpoint is as long as R2 and ends at the end of a unit.  R3 follows it
+# directly, is intact, and is valid at its position.  R3 inserts a row, and must not be replayed.
 sub stale_tail
 {
 	my ($node, $direct, $unit) = @_;
@@ -130,7 +127,7 @@ SQL
 	$node->start;
 	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'),
 		'1 2', "$what: rows");
-	# Write more, and recover it.
+	# Write more WAL, and let the server recover from it.
 	$node->safe_psql('postgres', 'INSERT INTO t SELECT generate_series(10, 1000)');
 	kill_all($node);
 	$node->start;
@@ -141,9 +138,9 @@ SQL
 	is(unexpected_log($node, $begin), '', "$what: log");
 }
 
-# A record continues on the next pages, and this continuation is lost.  After recovery,
-# the server begins the next page with a record that marks the loss, and does not change
-# the page before it.  A later record may meet the old contents of the lost pages.
+# A record continues on the next pages, and this continuation is lost.  After recovery, the server
+# begins the next page with a record that marks the loss, and does not change the page before it.
+# Then the old contents of the lost pages may follow a later record.
 sub lost_continuation
 {
 	my ($node, $direct, $unit) = @_;
@@ -190,9 +187,9 @@ SQL
 	is(unexpected_log($node, $begin), '', "$what: log");
 }
 
-# A stale tail as above, but in a segment of the old timeline.  A promotion at an
-# earlier place reuses it, with its contents, as the segment of the same number of the
-# new timeline.
+# Test a stale tail as above, but in a segment of the old timeline.  A promotion at an earlier place
+# in WAL reuses this segment, with its contents, as the segment with the same number on the new
+# timeline.
 sub promoted
 {
 	my ($node, $timeline, $direct, $unit) = @_;
@@ -354,7 +351,7 @@ SQL
 		my $buffers = rand() < 0.5 ? '64kB' : '1MB';
 		my $what =
 		  "crash $crash (wal_direct_io = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
-		# Use the data directory at the crash, or at the start.
+		# Go on with the data directory as it was at the crash, or as it was at the start.
 		my $at_end = rand() < 0.5;
 		my $seconds = 0.2 + rand(0.6);
 		my $events_file = $node->basedir . '/events';
@@ -522,7 +519,7 @@ SQL
 		{
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
-			# The clocks of client and server differ by less than this millisecond.
+			# The clocks of client and server differ by less than a millisecond.
 			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
 			$count{acknowledged} += @$times;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
@@ -540,7 +537,7 @@ SQL
 	is(unexpected_log($node), '', 'nothing unexpected in the log');
 }
 
-# Compare a list of records with another list from its record FIRST on.  Return the
+# Compare a list of records with the part of another list that begins at record FIRST.  Return the
 # first record that differs, or nothing.
 sub first_difference
 {
@@ -581,7 +578,7 @@ sub durable_end
 		my $event = $events->[$i];
 		next if $event->{name} =~ /xlogtemp/ || $event->{type} ne 'W';
 		next if grep { $_ == $event } @{ $disk->{pending}{ $event->{name} } // [] };
-		# the last record that ends in bytes which do not change later
+		# Find the last record whose end is in bytes that do not change later.
 		if (!defined $event->{same})
 		{
 			my ($high, $low) = map { hex } $event->{name} =~ /^.{8}(.{8})(.{8})$/;

@@ -1,7 +1,7 @@
-# Check that wal_directio_patch leaves nothing on disk that a stock server does not
-# know.  Run pg_upgrade from a stock server, and to stock servers of the same and of the
-# next major release, with pg_wal as a symbolic link.  Then let a stock and a patched
-# server take turns on one data directory, each after a crash of the other.
+# Check that wal_directio_patch leaves nothing on disk that a stock server does not know.  Run
+# pg_upgrade from a stock server, and to stock servers of the same and of the next major release,
+# with pg_wal as a symbolic link.  Then let a stock and a patched server take turns on one data
+# directory.  Each of them starts after a crash of the other.
 use strict;
 use warnings FATAL => 'all';
 
@@ -119,8 +119,8 @@ for my $path ($stock_path, $next_path)
 	$new->stop;
 }
 
-# Take turns on one data directory.  Each server adds rows, one commit each, and is
-# killed under other load.  All committed rows must be there.
+# The servers take turns on one data directory.  Each server adds rows, with one commit for each
+# row, and is killed under another load.  All committed rows must be there.
 my $switched = qr/^wal_(?:direct_io|write_unit|cache_relief) = .*\n/m;
 my $script = "$tmp/wal_directio_load.sql";
 append_to_file($script, "INSERT INTO load (v) VALUES (repeat('x', (random() * 3000)::int))\n");

@@ -3,8 +3,8 @@
 # The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same steps on plain
 # tables and on changed tables.  It writes the result of each step, the rows of each statement, and
 # exceptions to a transcript.  The transcripts must be equal except for the differences that
-# doc/compatibility.md names.  At the end the test reverts the change, and compares the schema
-# with that of the plain tables.
+# doc/compatibility.md names.  At the end the test reverts the change, and compares the schema with
+# the schema of the plain tables.
 package PgDense::Application;
 
 use strict;
@@ -58,7 +58,7 @@ sub finish_part
 	return [ map { $json->decode($_) } split /\n/, $run->{out} ];
 }
 
-# dump_of(DATABASE, OPTION...) - return a dump without the lines that differ each time
+# dump_of(DATABASE, OPTION...) - return a dump without the lines that differ from dump to dump
 sub dump_of
 {
 	my ($database, @options) = @_;
@@ -89,7 +89,7 @@ sub restored_schema
 	return dump_of("restored_$database", '--schema-only');
 }
 
-# difference(DATABASE, DATABASE) - return the first lines that differ in their dumps
+# difference(DATABASE, DATABASE) - return the first lines that only one of their dumps has
 sub difference
 {
 	my @dumps = map { [ split /\n/, dump_of($_) ] } @_;
@@ -102,7 +102,7 @@ sub difference
 	} 0, 1;
 }
 
-# make_database(NAME, TEMPLATE, MODE) - make a copy, with the mode's settings
+# make_database(NAME, TEMPLATE, MODE) - make a copy of database TEMPLATE, with the mode's settings
 sub make_database
 {
 	my ($database, $template, $mode) = @_;
@@ -114,7 +114,7 @@ sub make_database
 	return;
 }
 
-# back(DATABASE, MODE) - change the tables back
+# back(DATABASE, MODE) - change the tables back, by the statements that the mode has for this
 sub back
 {
 	my ($database, $mode) = @_;
@@ -130,18 +130,18 @@ sub back
 # back		statements that change the tables back, and a name for these statements
 # rebuilt	true if "back" rewrites tables: rows may be reordered, expressions are parsed anew
 # changed	patterns of lines that "sql" prints, and the least number of each
-# still		a query, run at the end, that returns true if the tables are still changed
+# still		a query that runs at the end; it returns true if the tables are still changed
 # settings	settings for ALTER DATABASE ... SET, made before "sql" runs
 # loaders	the loaders of t/python/shop/loaders.py that the program registers
 #
 # DIFFERENCES are the differences that are allowed:
 # step		pattern of the steps' names
 # seen		pattern of the step's result on changed tables, as JSON; or
-# same		a function of a result; its values for both results have to be equal
-# only		the one mode with that difference
+# same		a function of a result; it must return the same for both results
+# only		the only mode that may have the difference
 # catalogs	true if the row counts of statements on catalogs may differ, too
-# hash		true if "same" gets dictionaries, not only lists
-# doc		words of doc/compatibility.md
+# hash		true if "same" takes dictionaries, not only lists
+# doc		words that doc/compatibility.md must contain
 sub test_application
 {
 	my ($extension, $modes, $differences) = @_;
@@ -185,7 +185,8 @@ sub test_application
 				"$name: there is $pattern") or diag $out;
 		}
 
-		# Change the tables back at once: schema and rows are the same.
+		# Change the tables back at once, and test that schema and rows are those of the plain
+		# tables.
 		make_database("reverted_$name", $name, $mode);
 		isnt(dump_of("reverted_$name"), dump_of('plain'), "$name: the change shows in a dump");
 		back("reverted_$name", $mode);
@@ -195,7 +196,7 @@ sub test_application
 		  or diag difference('plain', "reverted_$name");
 	}
 
-	# Run all modes side by side.
+	# Run the program on all databases at the same time.
 	my %seen;
 	foreach my $part ('go-on', 'migrate')
 	{
@@ -237,7 +238,7 @@ sub test_application
 	return;
 }
 
-# is_known(ONE, TWO, MODE, DIFFERENCE) - return true if two steps differ in this way
+# is_known(ONE, TWO, MODE, DIFFERENCE) - return true if two steps differ only as DIFFERENCE allows
 sub is_known
 {
 	my ($one, $two, $mode, $difference) = @_;
@@ -286,7 +287,7 @@ sub compare
 			$documented{$known}++;
 			next;
 		}
-		# a few characters before the first difference, and what follows
+		# Show a few characters before the first difference, and the text after it.
 		($expected ^ $got) =~ /^(\0*)/;
 		my $from = length($1) > 60 ? length($1) - 60 : 0;
 		fail("$mode: $one->{step}");

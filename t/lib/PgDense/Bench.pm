@@ -2,7 +2,7 @@
 #
 # The functions run a study, in this checkout or in a checkout where another server replaces the
 # patched server.  They check that a run that fails prints one line and leaves nothing behind.  They
-# check the parts that every result must contain.
+# also check that a result contains all mandatory parts.
 package PgDense::Bench;
 
 use strict;
@@ -79,7 +79,8 @@ sub no_instances
 	return;
 }
 
-# Run bench/run, and check that it fails with one line that matches, and leaves no instance.
+# Run bench/run, and check that it fails with one line that matches PATTERN, and leaves no instance
+# running.
 sub fails_like
 {
 	my ($checkout, $arguments, $pattern, $title, $expected) = @_;
@@ -114,7 +115,8 @@ sub read_result
 	return JSON::PP::decode_json(slurp_file($file));
 }
 
-# Check that a smoke run's result has all mandatory parts, these metrics, and intervals for some.
+# Check that the result of a smoke run has all mandatory parts, the given metrics, and intervals for
+# the metrics of time.
 sub is_sound
 {
 	my ($result, $study, $metrics, $timed, @environment) = @_;
@@ -133,8 +135,8 @@ sub is_sound
 	return;
 }
 
-# Return the verdict on the bar of each metric, and check that the table of bars has the same
-# verdicts.
+# Return the verdict for each metric that has a bar (a promised value), and check that the table of
+# bars has the same verdicts.
 sub bars_said
 {
 	my ($result) = @_;

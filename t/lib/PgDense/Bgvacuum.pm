@@ -27,10 +27,10 @@ our @EXPORT =
 # normalize_core(TEXT) - return output of core's tests without the parts that background vacuum may
 # change
 #
-# Updated rows may move to space that a stock server would not have found, and so come in another
-# order: see $PgDense::Core::any_order.  n_dead_tup of the isolation test "stats" may be lower.
-# Tables may be all-visible before a vacuum, so that the planner chooses index-only scans.  So
-# remove the plans, and compare only the results of the queries.
+# Updated rows may move to space that a stock server would not have found.  Queries then return the
+# rows in another order: see $PgDense::Core::any_order.  n_dead_tup of the isolation test "stats"
+# may be lower.  Tables may be all-visible before a vacuum, so that the planner chooses index-only
+# scans.  So remove the plans, and compare only the results of the queries.
 sub normalize_core
 {
 	my ($text) = @_;
@@ -67,10 +67,10 @@ CONF
 # with the extensions that this module needs in database postgres and in template1
 #
 #	shared_buffers	2MB if not given
-#	autovacuum		true: leave it on
+#	autovacuum		true: leave autovacuum on
 #	conf			more settings, after those of bgvacuum_conf()
 #	init			a list of arguments of init()
-#	no_checksums	true: the test changes pages behind the server's back
+#	no_checksums	true: no data checksums, because the test changes pages in the files
 #	prepare			a function that is called with the node before it is started
 #	path			another installation than the tested one
 sub bgvacuum_node
@@ -107,7 +107,7 @@ sub server_library
 	my ($cc) = `pg_config --cc` =~ /(.+)/;
 	my ($include) = `pg_config --includedir-server` =~ /(.+)/;
 
-	# take the server's compiler, but without ccache
+	# Use the compiler of the server, but without ccache.
 	$cc =~ s/^\S*ccache\s+//;
 	system_or_bail(
 		split(/ /, $cc),
@@ -116,7 +116,8 @@ sub server_library
 	return $library;
 }
 
-# set_parameters(NODE, NAME => VALUE...) - set, reload, and give all processes time to notice
+# set_parameters(NODE, NAME => VALUE...) - set parameters, reload them, and give all processes time
+# to read them
 sub set_parameters
 {
 	my ($node, %parameters) = @_;
@@ -168,8 +169,8 @@ sub wait_for_prunes
 	return wait_for_stat($node, 'pages_pruned', $more, $from);
 }
 
-# wait_for_rounds(NODE[, MORE[, STATS]]) - wait for MORE more rounds of bgwriter; three,
-# the default, are enough for all earlier changes
+# wait_for_rounds(NODE[, MORE[, STATS]]) - wait for MORE more rounds of bgwriter, three by default;
+# after three rounds bgwriter has seen all earlier changes
 sub wait_for_rounds
 {
 	my ($node, $more, $from) = @_;
@@ -190,7 +191,7 @@ sub hold_horizon
 }
 
 # line_pointers(NODE, RELATION[, DATABASE]) - return the number of line pointers of each kind, as a
-# hash: normal, redirect, dead, unused.  The function only looks at the pages, and prunes nothing.
+# hash: normal, redirect, dead, unused.  The function only reads the pages, and prunes nothing.
 sub line_pointers
 {
 	my ($node, $relation, $database) = @_;
@@ -278,7 +279,8 @@ SQL
 }
 
 # check_rows(NODE, NAME, DATABASE, QUERY => RESULT...) - test the results of each query twice: once
-# without index scans, and once without sequential scans.  This shows an index that misses a row.
+# without index scans, and once without sequential scans.  So a row without an entry in an index
+# makes the test fail.
 sub check_rows
 {
 	my ($node, $name, $database, %expected) = @_;
@@ -316,7 +318,8 @@ sub check_log
 	return is(join("\n", bad_log_lines($node, $offset)), '', "$name: nothing bad in the log");
 }
 
-## Clients that change rows, and a check that knows from their own records which rows must be there
+## Clients change rows and record each change.  The check finds in these records which rows must
+## be there.
 
 # ledger_tables(NODE) - create the tables of the load.  Table "parent" has rows that clients update,
 # also while children refer to the rows.  Clients insert and delete rows of table "child".  Three
@@ -437,7 +440,7 @@ sub ledger_finish
 	return $number // 0;
 }
 
-# check_ledger(NODE, NAME) - test that every row is there once, and that no deleted row is there
+# check_ledger(NODE, NAME) - test that the tables have each row once, and no deleted row
 sub check_ledger
 {
 	my ($node, $name) = @_;

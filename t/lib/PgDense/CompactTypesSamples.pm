@@ -1,5 +1,5 @@
-# PgDense::CompactTypesSamples - the compact types for the tests of replication, foreign tables,
-# parallel query and clients
+# PgDense::CompactTypesSamples - the list of compact types for the tests of replication, foreign
+# tables, parallel query and clients
 #
 # Each of these tests covers every type in this list.
 package PgDense::CompactTypesSamples;
@@ -14,8 +14,8 @@ use JSON::PP;
 
 our @EXPORT = qw(@samples @extensions samples_json narrow_integers);
 
-# integer_range(NAME) - return the smallest and the greatest value of an integer intN or uintN of N
-# bytes
+# integer_range(NAME) - return the smallest and the greatest value of type intN or uintN, which has
+# N bytes
 sub integer_range
 {
 	my ($unsigned, $bytes) = $_[0] =~ /^(u?)int(\d)$/;
@@ -36,7 +36,8 @@ sub narrow_integers
 	  );
 }
 
-# integers() - return the samples of the narrow integers, which the list of the C code names
+# integers() - return the samples of the narrow integers, which are listed in
+# compact_types/compact_scalar_list.h
 sub integers
 {
 	my $top = $ENV{PGDENSE_TOP} // abs_path(dirname(__FILE__) . '/../../..');
@@ -77,7 +78,7 @@ sub integers
 # type		the compact type
 # wide		the type that it replaces
 # extension	the extension that it belongs to
-# expr		SQL expression that makes a value of the wide type of a number i; the values are
+# expr		SQL expression that makes a value of the wide type from a number i; the values are
 #			different at least for 0 <= i < 200
 # binary	true if both types have the same binary format
 # kind		the kind of value in a client: string, int, numeric, timestamp or timestamptz

@@ -14,15 +14,16 @@ use Test::More;
 
 our @EXPORT = qw(core_tests core_suite core_isolation core_crash core_tap);
 
-# If true, rows may come in another order than expected, as they do when space is reused.
+# If true, the lines of a result may have another order than expected, because rows move when space
+# is reused.
 our $any_order = 0;
 # Applied to results and to expected output before in_any_order() compares them
 our $normalize = sub { return $_[0] };
 # TAP tests that are left out, by the names of their files
 our @leave_out;
 
-# in_any_order(OUTPUT FOLDER, FOLDER, TEST) - return true if the test's results are one of those
-# expected, except for the order of lines
+# in_any_order(OUTPUT FOLDER, FOLDER, TEST) - return true if the output of the test is one of its
+# expected outputs, except for the order of lines
 sub in_any_order
 {
 	my ($out, $folder, $test) = @_;
@@ -68,7 +69,8 @@ sub core_suite
 	return scalar @ran;
 }
 
-# core_isolation(NODE, OUTPUT FOLDER, REGRESS FOLDER) - run core's isolation tests, if built
+# core_isolation(NODE, OUTPUT FOLDER, REGRESS FOLDER) - run core's isolation tests, if they are
+# built
 sub core_isolation
 {
 	my ($node, $out, $regress) = @_;
@@ -88,8 +90,8 @@ sub core_isolation
 	}
 }
 
-# core_crash(NODE, NAME, FOLDER) - kill the server after core_suite(), and test that recovery brings
-# back all of database regression
+# core_crash(NODE, NAME, FOLDER) - kill the server after core_suite(), and test that recovery
+# restores the whole database "regression"
 sub core_crash
 {
 	my ($node, $name, $tmp) = @_;
@@ -119,8 +121,8 @@ sub core_crash
 }
 
 # core_tap(REGRESS FOLDER, FOLDER, SETTINGS, SUITE...) - run core's TAP tests, in copies of their
-# folders below FOLDER, with these settings for all servers; a suite is a folder of the build tree,
-# like src/test/recovery
+# folders below FOLDER, with SETTINGS for all servers; a suite is a folder of the build tree, like
+# src/test/recovery
 sub core_tap
 {
 	my ($regress, $tmp, $settings, @suites) = @_;

@@ -1,4 +1,4 @@
-# PgDense::Crash - end a server as a crash does, or wait for its end
+# PgDense::Crash - kill a server as a crash does, or wait until a server ends
 package PgDense::Crash;
 
 use strict;

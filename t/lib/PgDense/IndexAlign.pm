@@ -1,7 +1,7 @@
 # PgDense::IndexAlign - functions that the tests of index_align share
 #
-# The functions find the stock server for comparisons, let another server run on a data directory,
-# and read the pages of indexes on disk.
+# The functions find the stock server for comparisons, run another server on a data directory, and
+# read the pages of indexes on disk.
 package PgDense::IndexAlign;
 
 use strict;
@@ -49,8 +49,8 @@ sub hand_over
 	return $new;
 }
 
-# path_of(NODE, RELATION[, DATABASE]) - return the file of a relation, of database "postgres" if
-# none is given
+# path_of(NODE, RELATION[, DATABASE]) - return the path of a relation's file; the database is
+# "postgres" if it is not given
 sub path_of
 {
 	my ($node, $relation, $database) = @_;
@@ -102,7 +102,8 @@ sub run_sql
 		"\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n$sql");
 }
 
-# fails(NODE, SQL, PATTERN, NAME) - test that SQL gives the error and no row, and keeps the session
+# fails(NODE, SQL, PATTERN, NAME) - test that SQL raises the error and returns no row, and that the
+# session goes on
 sub fails
 {
 	my ($node, $sql, $pattern, $name) = @_;
@@ -114,8 +115,8 @@ sub fails
 	return $err;
 }
 
-# wait_for_log_line(NODE, PATTERN, [OFFSET]) - return the log from OFFSET, once it matches or after
-# a timeout
+# wait_for_log_line(NODE, PATTERN, [OFFSET]) - wait until the log from OFFSET matches, or for a
+# timeout; return the log from OFFSET
 sub wait_for_log_line
 {
 	my ($node, $pattern, $offset) = @_;

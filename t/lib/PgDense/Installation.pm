@@ -14,7 +14,7 @@ use Test::More;
 our @EXPORT = qw(copy_installation);
 
 # copy_installation(NAME) - copy the installation into a folder of that name below tmp_check; return
-# the copy's prefix, for install_path of a node, and its folder of libraries
+# the prefix of the copy, for install_path of a node, and the folder of its libraries
 sub copy_installation
 {
 	my ($name) = @_;

@@ -1,9 +1,9 @@
 # PgDense::Ledger - clients that change rows, and the check of these rows afterwards
 #
 # Each client works on rows of its own, and the changes of its transaction n depend on n alone.  So
-# the number of the client's last transaction determines what all tables must hold.  This shows a
-# lost row, and a deleted row that comes back.  Other sessions vacuum, make checkpoints, create and
-# drop tables, and read.
+# the number of the client's last transaction determines which rows all tables must have.  The check
+# finds a lost row, and a deleted row that comes back.  Other sessions vacuum, make checkpoints,
+# create and drop tables, and read.
 package PgDense::Ledger;
 
 use strict;
@@ -14,7 +14,8 @@ use PgDense::Bgvacuum;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Number of rows of each client, and of the parts of them: each transaction updates one part
+# Number of rows of each client in a table.  These rows have $parts parts, and each transaction
+# updates one part.
 my %rows = (scattered => 5000, hot => 2000);
 my $parts = 50;
 my $clients = 4;
@@ -49,8 +50,9 @@ INSERT INTO hot SELECT c, k, k % $parts, 0, @{[ value(0) ]} FROM generate_series
 INSERT INTO toasted SELECT c, k, 0, repeat('t', 6000) FROM generate_series(0, $clients - 1) c, generate_series(0, 19) k;
 SQL
 
-# One transaction in four makes many changes, and then undoes them by ROLLBACK TO SAVEPOINT.  After
-# 15 transactions, the rows of "passing" are deleted, except for the rows of every 20th transaction.
+# One transaction in four makes many changes, and then undoes them by ROLLBACK TO SAVEPOINT.  A
+# transaction deletes the rows that the client's 15th transaction before it inserted into "passing",
+# but never the rows of every 20th transaction.
 my $stays = 'n % 20 = 19';
 my $transaction = <<"SQL";
 BEGIN;
@@ -110,7 +112,7 @@ sub new
 	return $self;
 }
 
-# start([NAME...]) - start the clients, and all other sessions or those named
+# start([NAME...]) - start the clients, and the other sessions: those that are named, or all of them
 sub start
 {
 	my ($self, @names) = @_;
@@ -138,7 +140,7 @@ sub start
 	}
 }
 
-# stop() - end the clients, each after its transaction: pgbench does this when its time is over
+# stop() - end each client after its transaction, as pgbench does when its time is over
 sub stop
 {
 	my ($self) = @_;
@@ -172,9 +174,9 @@ sub errors
 	return @errors;
 }
 
-# check(WHAT[, ERRORS]) - test that all acknowledged changes are there, and no others, and that the
-# clients saw no errors except those that match ERRORS.  Return false if the state of the tables is
-# not as expected, so that later checks can say nothing.
+# check(WHAT[, ERRORS]) - test that the tables have all acknowledged changes and no others, and that
+# the clients saw no errors except those that match ERRORS.  Return false if the tables are not as
+# expected, because later checks then have no meaning.
 sub check
 {
 	my ($self, $what, $expected_errors) = @_;

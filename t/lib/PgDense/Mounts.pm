@@ -1,8 +1,8 @@
-# PgDense::Mounts - the file systems of tools/mounts, for tests of how WAL is written there
+# PgDense::Mounts - the file systems that tools/mounts makes, for tests of how WAL is written there
 #
-# They are in the folder PGDENSE_MOUNTS.  If a file system is missing, a test skips the cases that
-# need it, with the reason that no_mount() returns.  tools/check does not count such a skipped case
-# as a failure.
+# The file systems are in the folder PGDENSE_MOUNTS.  If a file system is missing, a test skips the
+# cases that need it, with the reason that no_mount() returns.  tools/check does not count such a
+# skipped case as a failure.
 package PgDense::Mounts;
 
 use strict;
@@ -33,7 +33,8 @@ sub no_mount
 	return undef;
 }
 
-# mount_folder(NAME) - make a new folder there, which is deleted at the end of the test
+# mount_folder(NAME) - make a new folder on that file system, which is deleted at the end of the
+# test
 sub mount_folder
 {
 	my ($name) = @_;

@@ -1,7 +1,8 @@
 # PgDense::Nbtree - functions that the tests of index_align's B-trees share
 #
-# Tables with B-trees of every alignment, statements that make nbtree write all its types of WAL
-# records, the count of these records, and checks that an index holds what its table holds.
+# The module has tables with B-trees of every alignment, and statements that make nbtree write all
+# its types of WAL records.  Its functions count these records, and check that an index has the same
+# rows as its table.
 package PgDense::Nbtree;
 
 use strict;
@@ -15,9 +16,9 @@ use Test::More;
 our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_through
   page_alignments btree_records find_records print_census check_contents check_structure unexpected_log);
 
-# Each shape is a table with the name of the shape.  The table has the column id, the columns that
-# are given here, and the column v.  The indexes NAME_k on the key and NAME_v on v have the same
-# alignment.
+# A "shape" describes a table, which has the name of the shape.  The table has the column id, the
+# columns that are given here, and the column v.  The indexes NAME_k on the key and NAME_v on v have
+# the same alignment.
 #
 #	values	the columns of row i; the keys of a unique shape ascend with i
 #	rows	number of rows: enough for more than one level, and for several leaf pages
@@ -224,7 +225,8 @@ SQL
 	$node->safe_psql($dbname, $sql);
 }
 
-# put(SHAPE, ROWS) - return the statement that inserts rows for the numbers i of a FROM clause
+# put(SHAPE, ROWS) - return the statement that inserts a row for each number i that the FROM clause
+# ROWS returns
 sub put
 {
 	my ($shape, $rows) = @_;
@@ -235,7 +237,7 @@ sub put
 
 # work_on(SHAPE, SEED) - return statements that make nbtree write all its types of WAL records for
 # the indexes of a shape.  The same seed always gives the same statements.  Their effects are the
-# same, too, unless snapshots of other sessions change these effects.
+# same as well, unless snapshots of other sessions change these effects.
 sub work_on
 {
 	my ($shape, $seed) = @_;
@@ -278,7 +280,7 @@ sub work_on
 		$sql .= $put->("generate_series($i, $rows, 5) i ORDER BY hashint4(i * $seed)");
 	}
 
-	# Use TIDs again without deduplication, for more entries than the pages have room for.
+	# Use TIDs again without deduplication.  There are more entries than the pages have room for.
 	$sql .= "DELETE FROM $t WHERE id % 2 = 0 AND id < $rows / 2;\n$vacuum";
 	$sql .=
 	  "ALTER INDEX ${t}_k SET (deduplicate_items = off);\nALTER INDEX ${t}_v SET (deduplicate_items = off);\n";
@@ -286,8 +288,8 @@ sub work_on
 	$sql .=
 	  "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
 
-	# Delete all rows but one, so that pages become empty, mostly up to a root with one leaf page
-	# only.  Then insert rows that split this page, and use the deleted pages again.
+	# Delete all rows but one, so that pages become empty.  Mostly only the root and one leaf page
+	# remain.  Then insert rows that split this page, and use the deleted pages again.
 	for my $i (1 .. ($t =~ /wide/ ? 6 : 3))
 	{
 		my $last = $rows + ($i - 1) * $more;
@@ -312,7 +314,8 @@ sub work_through
 	return $node->safe_psql($dbname, work_sql($seed));
 }
 
-# files(NODE, DBNAME) - return a hash from files to the shapes' indexes that they belong to now
+# files(NODE, DBNAME) - return a hash from each file to the index of a shape that the file belongs
+# to now
 sub files
 {
 	my ($node, $dbname) = @_;
@@ -325,8 +328,8 @@ SQL
 }
 
 # dump_btree(NODE, DBNAME, FROM, TO, FUNCTION) - call the function with each record of nbtree
-# between these places of the WAL: a hash with index (if it is one of the shapes' and has the same
-# file now), op, align as logged, and line
+# between the LSNs FROM and TO: a hash with index (if it is an index of a shape and still has the
+# same file), op, align as the record has it, and line
 sub dump_btree
 {
 	my ($node, $dbname, $from, $to, $function) = @_;
@@ -348,8 +351,8 @@ sub dump_btree
 	close $dump or die "pg_waldump failed: $?";
 }
 
-# find_records(NODE, DBNAME, FROM, TO, INDEX, OP, PATTERN) - return the places in the WAL of the
-# records of an index that match
+# find_records(NODE, DBNAME, FROM, TO, INDEX, OP, PATTERN) - return the LSNs of the matching records
+# of an index
 sub find_records
 {
 	my ($node, $dbname, $from, $to, $index, $op, $pattern) = @_;
@@ -367,9 +370,9 @@ sub find_records
 	return @found;
 }
 
-# btree_records(NODE, DBNAME, FROM, TO) - return the number of WAL records between these places for
-# the indexes of the shapes: a hash from alignment and opcode.  Count special cases as well, and
-# records with a wrong alignment under "wrong".
+# btree_records(NODE, DBNAME, FROM, TO) - count the WAL records between the LSNs FROM and TO for the
+# indexes of the shapes; return a hash from alignment and opcode to the number.  Count special cases
+# as well, and records with a wrong alignment under "wrong".
 sub btree_records
 {
 	my ($node, $dbname, $from, $to) = @_;
@@ -382,7 +385,7 @@ sub btree_records
 			my ($record) = @_;
 			my ($op, $line) = @$record{qw(op line)};
 
-			# Skip other relations: catalogs, and relations whose files are gone.
+			# Skip other relations: catalogs, and relations that have another file now.
 			if (!defined $record->{index})
 			{
 				$count{ $record->{align} }{elsewhere}++;
@@ -409,7 +412,7 @@ sub btree_records
 	return \%count;
 }
 
-# print_census(TITLE, COUNT...) - add up and show what btree_records() counted
+# print_census(TITLE, COUNT...) - add up the results of btree_records(), and show the sums
 sub print_census
 {
 	my ($title, @counts) = @_;
@@ -434,8 +437,8 @@ sub print_census
 	}
 }
 
-# contents(NODE, DBNAME) - return the number and a sum of the rows found, for each way to read each
-# shape's table
+# contents(NODE, DBNAME) - read the table of each shape by a sequential scan and by each kind of
+# index scan; return the number and a checksum of the rows that each scan finds
 sub contents
 {
 	my ($node, $dbname) = @_;
@@ -462,7 +465,7 @@ SQL
 	return $node->safe_psql($dbname, $sql);
 }
 
-# check_contents(NODE, DBNAME, WHAT) - test that the indexes hold what the tables hold
+# check_contents(NODE, DBNAME, WHAT) - test that index scans find the same rows as sequential scans
 sub check_contents
 {
 	my ($node, $dbname, $what) = @_;
@@ -481,8 +484,8 @@ sub check_contents
 	return $contents;
 }
 
-# check_structure(NODE, DBNAME, WHAT[, SCHEMA]) - check every valid B-tree with amcheck, or those of
-# one schema.  On a standby, amcheck cannot take the locks for all its checks.
+# check_structure(NODE, DBNAME, WHAT[, SCHEMA]) - check every valid B-tree of the database, or of
+# the schema, with amcheck.  On a standby, amcheck cannot take the locks for all its checks.
 sub check_structure
 {
 	my ($node, $dbname, $what, $schema) = @_;

@@ -1,4 +1,5 @@
-# PgDense::Partition - databases with the same tables, plain and split by each method
+# PgDense::Partition - databases with the same tables: plain tables in one, tables split by one
+# method in each other
 package PgDense::Partition;
 
 use strict;
@@ -61,7 +62,7 @@ DECLARE
 	pairs bigint;
 BEGIN
 	IF to_regclass('vertical_partition.parts') IS NULL THEN RETURN; END IF;
-	-- a copy, because it is asked for while the tables of it change
+	-- Use EXECUTE, which plans the query anew at each call, because the split tables change.
 	FOR p IN EXECUTE 'SELECT * FROM vertical_partition.parts' LOOP
 		SELECT string_agg(format('h.%I = c.%1\$I', k), ' AND ') INTO link FROM unnest(p.key_columns) k;
 		link := CASE p.method WHEN 'surrogate_key' THEN 'h.cold_id = c.cold_id'
@@ -77,7 +78,8 @@ END \$\$;
 SQL
 }
 
-# partition_database(NODE, NAME, METHOD[, MODE]) - create a database for one method, or for "plain"
+# partition_database(NODE, NAME, METHOD[, MODE]) - create a database whose tables are split by
+# METHOD, or are plain tables for "plain"
 sub partition_database
 {
 	my ($node, $name, $method, $mode) = @_;
@@ -94,7 +96,8 @@ sub partition_database
 	$node->safe_psql($name, partition_helpers($method));
 }
 
-# psql_output(NODE, DATABASE, SCRIPT) - return the output of psql, messages among the results
+# psql_output(NODE, DATABASE, SCRIPT) - return the output of psql, with messages and results in the
+# order of the statements
 sub psql_output
 {
 	my ($node, $database, $script) = @_;
@@ -105,11 +108,11 @@ sub psql_output
 	return $output;
 }
 
-# Known differences of a view from a table: patterns of the statement and of its output
+# Known differences between a view and a table: patterns of the statement and of its output
 our @same_differences = (
 	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
 	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
-	# The cold part may be inserted first, and an error of TRUNCATE may name another table.
+	# INSERT may write the cold part first, and an error of TRUNCATE may name another table.
 	[
 		qr/^INSERT INTO stock DEFAULT VALUES/,
 		qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/
@@ -148,7 +151,8 @@ sub same_statements
 	return @statements;
 }
 
-# same_outputs(OUTPUT) - return {LINE => output of the statement there}
+# same_outputs(OUTPUT) - return a hash from a line of same.sql to the output of the statement that
+# begins there
 sub same_outputs
 {
 	my ($output) = @_;
@@ -173,7 +177,8 @@ sub same_outputs
 	return \%outputs;
 }
 
-# parts_in_order(NODE, DATABASE, WHAT) - test that no row is lost or without its other part
+# parts_in_order(NODE, DATABASE, WHAT) - test that each hot row has its cold row, and each cold row
+# its hot row
 sub parts_in_order
 {
 	my ($node, $database, $what) = @_;
@@ -182,8 +187,9 @@ sub parts_in_order
 		'', "$what: the parts belong together");
 }
 
-# partition_tables([METHOD...]) - return SQL of a table for each method, with the method's name, and
-# with constraints, sequences and foreign keys of all kinds; and SQL that splits these tables
+# partition_tables([METHOD...]) - return SQL that creates a table for each method, and SQL that
+# splits these tables.  Each table has the name of its method, and constraints, sequences and
+# foreign keys of all kinds.
 sub partition_tables
 {
 	my @methods = @_ ? @_ : @partition_methods;
@@ -210,7 +216,8 @@ SQL
 		map { "SELECT vertical_partition.split('$_', '{note,wide}', '$_');\n" } @methods);
 }
 
-# partition_contents(METHOD) - return SQL of a digest of the rows of the method's table
+# partition_contents(METHOD) - return a query for the number and a digest of the rows of the
+# method's table
 sub partition_contents
 {
 	my ($method) = @_;

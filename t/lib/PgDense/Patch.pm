@@ -11,8 +11,9 @@ use Test::More;
 
 our @EXPORT = qw(needs_patch core_tests built_here);
 
-# built_here() - return the name of the tested server if it is built here with the patches of this
-# tree (dense or another variant of it), or undef; the folder build/MAJOR; the checkout; and MAJOR
+# built_here() - return four values: the name of the tested server (dense or another variant) if it
+# is built here with the patches of this tree, else undef; the folder build/MAJOR; the checkout; and
+# MAJOR
 sub built_here
 {
 	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
@@ -23,9 +24,9 @@ sub built_here
 	return ($variant, "$top/build/$major", $top, $major);
 }
 
-# needs_patch(FEATURE, PARAMETER) - skip all of the test on a server without the parameter that the
-# patches of FEATURE add.  A server that is built here must have it, if any feature has a series
-# for its major version: a version has the series of all features, or of none.
+# needs_patch(FEATURE, PARAMETER) - skip the whole test on a server without PARAMETER, which the
+# patches of FEATURE add.  A server that is built here must have the parameter if any feature has a
+# patch series for its major version, because a version has the series of all features, or of none.
 sub needs_patch
 {
 	my ($feature, $parameter) = @_;

@@ -29,7 +29,7 @@ sub security_node
 # security_database(NODE, NAME, EXTENSION...) - prepare a database with the extensions, created by
 # the superuser, and a schema of its own for each of role_a and role_b.
 #
-# Code of role_a that calls one of these functions springs a trap.  The function logs KIND and the
+# If code of role_a calls one of these functions, a trap is sprung: the function logs KIND and the
 # role that it runs as, and tries to make role_a a superuser.
 #
 #	role_a.trap(KIND) returns boolean true; IMMUTABLE, for CHECK and predicates
@@ -84,8 +84,8 @@ sub as_role
 	return $node->safe_psql($database, $sql, extra_params => [ '-U', $role ]);
 }
 
-# sprung(NODE, CODE) - call CODE; return the traps that it sprung as "KIND as ROLE", each once, in
-# order
+# sprung(NODE, CODE) - call CODE; return the traps that were sprung, sorted and without duplicates,
+# each as the text "KIND as ROLE"
 sub sprung
 {
 	my ($node, $code) = @_;
@@ -98,9 +98,9 @@ sub sprung
 	return sort keys %seen;
 }
 
-# is_harmless(NODE, CODE, KINDS, NAME) - test that CODE springs the traps in the array KINDS and no
-# others, each as role_a, or as another role if it says "KIND as ROLE"; and that none of the roles
-# is a superuser afterwards
+# is_harmless(NODE, CODE, KINDS, NAME) - test that CODE springs exactly the traps in the array
+# KINDS, and that none of the roles is a superuser afterwards.  Each trap must run as role_a, or as
+# ROLE if its element of KINDS is "KIND as ROLE".
 sub is_harmless
 {
 	my ($node, $code, $kinds, $name) = @_;

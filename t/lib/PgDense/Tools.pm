@@ -56,8 +56,8 @@ sub system_ok
 	system(@_) == 0 or die "failed: @_";
 }
 
-# can_mount() - return true if we can make our own mounts: this needs root, and many containers do
-# not allow it
+# can_mount() - return true if the test can make mounts of its own, which needs root and which many
+# containers do not allow
 sub can_mount
 {
 	return $> == 0
@@ -88,7 +88,8 @@ sub start_tool
 
 	return $pid if $pid;
 	chdir $dir or die "chdir $dir: $!";
-	# A shell cannot trap a signal that was ignored when it began, as in a background job
+	# A shell cannot trap a signal that was ignored when the shell started.  In a background job,
+	# SIGINT is ignored.
 	$SIG{INT} = 'DEFAULT';
 	open STDIN, '<', '/dev/null';
 	open STDOUT, '>', "$to/out";
@@ -107,7 +108,7 @@ sub run_tool
 }
 
 # is_clear_error([CODE, STDOUT, STDERR], PATTERN, NAME) - test that a tool ended with an exit code
-# other than 0, and with one line on stderr that matches
+# other than 0, and wrote one line to stderr, which matches PATTERN
 sub is_clear_error
 {
 	my ($result, $pattern, $name) = @_;
@@ -132,14 +133,15 @@ sub release_tarball
 		  if $files->{$name} =~ /^#!/;
 	}
 	make_path(dirname($path));
-	# The files belong to another account, and are writable for all: unpacking must keep neither.
+	# The files belong to another account, and everyone may write to them.  Unpacking must not keep
+	# this owner and this mode.
 	system_ok('tar', '-cjf', $path, '--owner=12345', '--group=12345', '--mode=a+rw', '-C', $tmp,
 		"postgresql-$version");
 	return Digest::SHA->new(256)->addfile($path)->hexdigest;
 }
 
-# pin_release(CHECKOUT, VERSION, SHA256) - make this the release of 17 in the checkout's
-# tools/pg-versions
+# pin_release(CHECKOUT, VERSION, SHA256) - write tools/pg-versions of the checkout, with this
+# release for 17
 sub pin_release
 {
 	my ($dir, $version, $sha256) = @_;
@@ -147,7 +149,8 @@ sub pin_release
 		"17 $version postgresql-$version.tar.bz2 $sha256 stable\n");
 }
 
-# git_src(CHECKOUT, ARG...) - run git in its server source tree as a developer would
+# git_src(CHECKOUT, ARG...) - run git in the server source tree of the checkout as a developer
+# would
 sub git_src
 {
 	my ($dir, @args) = @_;

@@ -1,7 +1,7 @@
 # PgDense::Upgrade - functions that the tests of pg_upgrade share
 #
-# Most tests upgrade from the distribution's server, whose folder of programs is in
-# PGDENSE_OLD_BINDIR, to the tested one.
+# Most tests upgrade from the distribution's server to the tested server.  PGDENSE_OLD_BINDIR names
+# the folder of the old server's programs.
 package PgDense::Upgrade;
 
 use strict;
@@ -15,13 +15,14 @@ use Test::More;
 
 our @EXPORT = qw(start_old upgrade init_cluster pg_upgrade_command);
 
-# From 18 on, initdb enables checksums by default, and both clusters must be alike.
+# Enable checksums on both sides, because both clusters must be alike, and initdb enables them by
+# default from 18 on.
 my @initdb = ('--encoding=UTF8', '--locale=C', '--data-checksums');
 
 my ($old_bindir, $new_bindir, $old_major, $new_major);
 
-# init_cluster(NAME, OPTION => VALUE...) - return a cluster for either side of an upgrade, of the
-# server at the prefix install_path or of the tested one
+# init_cluster(NAME, OPTION => VALUE...) - return a cluster for either side of an upgrade; its
+# server is the one at the prefix install_path, or the tested server
 sub init_cluster
 {
 	my ($name, %options) = @_;
@@ -32,8 +33,8 @@ sub init_cluster
 	return $node;
 }
 
-# Return the command that upgrades one cluster to another with the pg_upgrade in the given folder
-# of programs.  It leaves files in the current directory.
+# Return the command that upgrades one cluster to another with the pg_upgrade in the given folder of
+# programs.  Change to tmp_check first, because pg_upgrade leaves files in the current directory.
 sub pg_upgrade_command
 {
 	my ($bindir, $old, $old_bindir, $new, $new_bindir, @options) = @_;
@@ -59,7 +60,7 @@ sub start_old
 	($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir,
 	  $new_bindir;
 
-	# The older server is tested on its own; there is nothing to upgrade to.
+	# If the tested server is the old server itself, there is nothing to upgrade to.
 	plan skip_all => "server $new_major is not newer than $old_major: nothing to upgrade"
 	  if $old_major >= $new_major;
 
@@ -74,9 +75,9 @@ sub upgrade
 {
 	my ($old, $settings) = @_;
 
-	# Minor releases of November 2026 mark each column with a reserved option that
-	# pg_upgrade can carry only to a server that knows it.  Where the new server
-	# is an older minor release, plain tables could not be upgraded either.
+	# Minor releases of November 2026 mark each column with a reserved option.  pg_upgrade can copy
+	# this option only to a server that knows it.  If the new server is an older minor release, not
+	# even plain tables can be upgraded, so remove the option.
 	my $marked = q{attoptions::text ~ 'pg_attver'};
 	if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
 		&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)

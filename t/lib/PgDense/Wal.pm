@@ -67,10 +67,10 @@ sub wal_node
 # wal_counters(NODE, SQL, OPTION => VALUE...) - run a query of pg_stat_wal_direct, and return its
 # result.  The query is for a database with the extension, "postgres" or the option "database".
 #
-# From 18 on, the counters are those of pg_stat_io, and only the mode tells if writes are direct.
-# Each process adds its writes to them at times: a session at its end, which may come after psql
-# has ended, and walwriter after a round, or after a later round.  So wait until all other sessions
-# have ended, and, with the option "expected", until the result is the expected one.
+# From 18 on, the counters are those of pg_stat_io, and only the column "mode" tells if writes are
+# direct.  A session adds its writes to the counters at its end, which may come after psql has ended.
+# walwriter adds its writes after one of its next rounds.  So wait until all other sessions have
+# ended.  With the option "expected", also wait until the result is the expected one.
 sub wal_counters
 {
 	my ($node, $sql, %options) = @_;
@@ -88,7 +88,7 @@ sub wal_counters
 	return $node->safe_psql($database, $sql);
 }
 
-# unit_setting(UNIT) - return the value of wal_write_unit that means this unit for any size of the
+# unit_setting(UNIT) - return the value of wal_write_unit that sets this unit for any size of the
 # device's physical sectors
 sub unit_setting
 {
@@ -97,7 +97,7 @@ sub unit_setting
 	return $unit =~ /^(?:512|4096)$/ ? "force_$unit" : $unit;
 }
 
-# set_parameters(NODE, NAME => VALUE...) - set parameters from the next start on
+# set_parameters(NODE, NAME => VALUE...) - set parameters, which take effect at the next start
 sub set_parameters
 {
 	my ($node, @parameters) = @_;
@@ -116,8 +116,9 @@ sub log_position
 	return -s $node->logfile // 0;
 }
 
-# effective_mode(NODE[, FROM]) - return how the server writes WAL, by its messages in the log from
-# position FROM on: a hash with mode (direct or buffered, by the last message), unit, and reason
+# effective_mode(NODE[, FROM]) - find out how the server writes WAL, from its messages in the log
+# from position FROM on; return a hash with mode (direct or buffered, by the last message), unit,
+# and reason
 sub effective_mode
 {
 	my ($node, $from) = @_;
@@ -201,7 +202,7 @@ sub copy_data
 	$list->(
 		$from, sub { push @copy, $_[0] if ($there{ $_[0] } // '') ne $_[1]; delete $there{ $_[0] } }
 	);
-	# delete the contents of a directory first
+	# Delete the contents of a directory before the directory itself.
 	for my $path (reverse sort keys %there)
 	{
 		$there{$path} eq 'directory' ? rmdir "$to/$path" : unlink "$to/$path";
@@ -223,8 +224,8 @@ sub copy_data
 	}
 }
 
-# move_to(NODE, LSN, SEGMENT BYTES) - fill WAL with messages, each flushed, so that the next
-# record starts at LSN, which must be far enough from the start of a page
+# move_to(NODE, LSN, SEGMENT BYTES) - fill WAL with logical messages, and flush each one, so that
+# the next record starts at LSN.  LSN must be far enough from the start of a page.
 sub move_to
 {
 	my ($node, $target, $size) = @_;
@@ -238,13 +239,14 @@ DECLARE
 BEGIN
 	LOOP
 		here := pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0');
-		-- headers of the pages between
+		-- Subtract the headers of the pages between here and target.
 		gap := target - here - (target / $page - here / $page) * 24 - (target / $size - here / $size) * 16;
 		EXIT WHEN gap = 0;
 		IF gap < 0 OR gap % 8 <> 0 THEN
 			RAISE 'cannot move from % to %', here, target;
 		END IF;
-		-- 51 bytes without content, from 231 bytes of content on 54
+		-- The record of a message takes 51 bytes and the content.  From 231 bytes of content on, it
+		-- takes 54 bytes and the content.
 		PERFORM pg_logical_emit_message(false, '', repeat('f', (CASE WHEN gap > 4200 THEN 4000 WHEN gap > 600 THEN 400 WHEN gap > 280 THEN gap - 200 - 51
 		  ELSE gap - 51 END)::int), true);
 	END LOOP;
@@ -252,7 +254,8 @@ END \$\$
 SQL
 }
 
-# crash_and_start(NODE) - start a node after a crash; return the log's position before
+# crash_and_start(NODE) - start a node after a crash; return the position of the log before the
+# start
 sub crash_and_start
 {
 	my ($node) = @_;

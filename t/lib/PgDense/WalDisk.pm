@@ -32,7 +32,8 @@ sub put_bytes
 	substr($$contents, $offset, length $data) = $data;
 }
 
-# disk_apply(DISK, EVENT) - apply an event to the disk; names of files are durable at once
+# disk_apply(DISK, EVENT) - apply an event to the disk; a new or changed name of a file is durable
+# at once
 sub disk_apply
 {
 	my ($disk, $event) = @_;
@@ -78,8 +79,8 @@ sub disk_contents
 
 # disk_crash(DISK, DIRECTORY, KEEP[, FIRST]) - replace the segments in a directory by what may be on
 # disk now: the durable contents, and those sectors of later writes for which KEEP (given the event,
-# and the position in it) is true.  Leave out the segments whose names are before FIRST, if given.
-# Return the number of lost sectors.
+# and the position in it) is true.  If FIRST is given, leave out the segments whose names sort
+# before it.  Return the number of lost sectors.
 sub disk_crash
 {
 	my ($disk, $dir, $keep, $first) = @_;

@@ -1,5 +1,5 @@
-# PgDense::WalFiles - look at segments from outside of a server: how its processes have them open,
-# and how much of them is cached
+# PgDense::WalFiles - examine segments from outside of a server: how its processes have opened them,
+# and how much of them is in the page cache
 package PgDense::WalFiles;
 
 use strict;
@@ -40,7 +40,7 @@ sub resident_bytes
 	return $sum;
 }
 
-# evict(PATH...) - drop the files from the page cache
+# evict(PATH...) - remove the files from the page cache
 sub evict
 {
 	for my $path (@_)
@@ -55,7 +55,8 @@ sub evict
 	return;
 }
 
-# open_wal(PID) - return [name, is direct] for each segment that the process has open
+# open_wal(PID) - return [name, true if opened for direct I/O] for each segment that the process has
+# open
 sub open_wal
 {
 	my ($pid) = @_;

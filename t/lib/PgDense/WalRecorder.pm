@@ -10,8 +10,8 @@ use Test::More;
 
 our @EXPORT = qw(with_recorder recorded_events check_writes);
 
-# with_recorder(LIBRARY, FILE, DELAY, FUNCTION) - call FUNCTION; the processes that it starts record
-# into FILE how they write WAL (see t/wal_directio_patch/record.c)
+# with_recorder(LIBRARY, FILE, DELAY, FUNCTION) - call FUNCTION; the processes that FUNCTION starts
+# record in FILE how they write WAL (see t/wal_directio_patch/record.c)
 sub with_recorder
 {
 	my ($library, $file, $delay, $function) = @_;
@@ -39,7 +39,7 @@ sub recorded_events
 		$event{type} = chr $type;
 		$event{direct} = $event{flags} & 1;
 		$event{data} = '';
-		# the process was killed while it wrote
+		# The data is incomplete if the process was killed while it wrote.
 		last if $length > 0 && (read($handle, $event{data}, $length) // 0) != $length;
 		$event{data} = "\0" x $event{length} if $event{flags} & 4;
 		push @events, \%event;
@@ -48,15 +48,15 @@ sub recorded_events
 }
 
 # check_writes(EVENTS, CONTENTS, RECORDS, UNIT, SEGMENT BYTES, WHAT) - test that all writes to
-# segments, from the start of a server on, keep these rules.  CONTENTS is the contents after the
-# last write, RECORDS are the records read from it.
+# segments, from the start of a server on, keep the rules below.  CONTENTS is the contents of the
+# segments after the last write.  RECORDS are the records read from CONTENTS.
 #
-# - Offset and length of a write are multiples of the unit.  A write that is neither a whole page
-#   nor the first one of its page ends with the unit in which the request ends.
+# - Offset and length of a write are multiples of the unit.  If a write is neither a whole page
+#   nor the first write of its page, it ends with the unit in which the request ends.
 # - The first write of each page covers all of it.
 # - A write begins no later than the end of the one before it, and does not end earlier.
-# - A write has the final contents up to the end of a record (that of the request), and after that
-#   only zeros: no part of records that are being inserted.
+# - A write has the final contents up to the end of the record with which the request ends.  After
+#   that it has only zeros, and no part of records that are being inserted.
 # - When a segment is synced, all earlier segments have been synced before.
 #
 # Return the number of writes, of writes of less than a page, of bytes, and of changes of memory
@@ -65,7 +65,7 @@ sub check_writes
 {
 	my ($events, $contents, $records, $unit, $size, $what) = @_;
 	my @ends = map { $_->{end} } @$records;
-	# after a switch, the rest of the segment may not be written yet
+	# After a switch to the next segment, the rest of the old segment may not be written yet.
 	push @ends, $ends[-1] + (-$ends[-1]) % $size if $records->[-1]{text} =~ /desc: SWITCH/;
 	my (%begun, %unsynced, @wrong, $written);
 	my ($writes, $small, $bytes, $changes) = (0, 0, 0, 0);
@@ -115,7 +115,7 @@ sub check_writes
 		$bad->($event, 'begins after the end of the one before, ' . lsn_text($written))
 		  if defined $written && $lsn > $written;
 
-		# The request ends with the last record whose bytes are final in the write, or with the
+		# The request ends with the last record of which the write has the final bytes, or with the
 		# page.
 		my $final = substr($contents->{$name} // '', $offset, $length);
 		$final .= "\0" x ($length - length $final);

@@ -67,7 +67,7 @@ sub put_contents
 	}
 }
 
-# read_wal(DIRECTORY, TIMELINE, LSN, LENGTH, SEGMENT BYTES) - return the bytes there
+# read_wal(DIRECTORY, TIMELINE, LSN, LENGTH, SEGMENT BYTES) - return LENGTH bytes of WAL from LSN on
 sub read_wal
 {
 	my ($dir, $timeline, $lsn, $length, $size) = @_;
@@ -89,7 +89,7 @@ sub read_wal
 	return $data;
 }
 
-# write_wal(DIRECTORY, TIMELINE, LSN, BYTES, SEGMENT BYTES) - write bytes, all in one segment
+# write_wal(DIRECTORY, TIMELINE, LSN, BYTES, SEGMENT BYTES) - write bytes at LSN, all in one segment
 sub write_wal
 {
 	my ($dir, $timeline, $lsn, $data, $size) = @_;
@@ -101,9 +101,9 @@ sub write_wal
 	close $file or die $!;
 }
 
-# wal_records(DIRECTORY, START, SEGMENT BYTES[, TIMELINE]) - return the records from that place on,
-# up to the first invalid one: a reference to an array of hashes with lsn, end, length, xid and
-# text, and the message with which pg_waldump ends
+# wal_records(DIRECTORY, START, SEGMENT BYTES[, TIMELINE]) - return the records from the LSN START
+# on, up to the first invalid one: a reference to an array of hashes with lsn, end, length, xid and
+# text.  Return also the message with which pg_waldump ends.
 sub wal_records
 {
 	my ($dir, $start, $size, $timeline) = @_;
@@ -112,7 +112,8 @@ sub wal_records
 	my $first = segment_name($timeline // 1, $start, $size);
 	my ($last) = grep { substr($_, 0, 8) eq substr($first, 0, 8) } reverse segment_files($dir);
 
-	# Name the files.  Else pg_waldump takes the segment size from any file, which may be all zeros.
+	# Name the files.  Otherwise pg_waldump reads the segment size from any file, and this file may
+	# be all zeros.
 	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--start', lsn_text($start), $first, $last ],
 	  '>', \$stdout, '2>', \$stderr;
 	while ($stdout =~ /^(rmgr: .* len \(rec\/tot\): +\d+\/ *(\d+), tx: +(\d+), lsn: (\S+), .*)$/mg)
@@ -129,8 +130,8 @@ sub wal_records
 	return (\@records, $stderr);
 }
 
-# record_end(LSN, LENGTH, SEGMENT BYTES) - return the end of a record that begins at LSN; if this is
-# the end of a page, it is before the header of the next page
+# record_end(LSN, LENGTH, SEGMENT BYTES) - return the end of a record that begins at LSN; if the
+# record ends with a page, return the LSN before the header of the next page
 sub record_end
 {
 	my ($lsn, $length, $size) = @_;

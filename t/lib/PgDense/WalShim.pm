@@ -1,7 +1,7 @@
 # PgDense::WalShim - start a server with the library that makes calls on WAL files
 # fail, records them, and watches the memory of direct writes
 #
-# The head of t/wal_directio_patch/shim.c describes the library.
+# The comment at the top of t/wal_directio_patch/shim.c describes the library.
 package PgDense::WalShim;
 
 use strict;
@@ -17,8 +17,9 @@ our @EXPORT = qw(with_shim shim_log);
 
 my $library;
 
-# with_shim(\%settings, SUB) - call SUB; the programs that it starts get the library, and the
-# settings WAL_SHIM_* of the keys (STATX, OPEN, WRITE, LOG, WATCH, DELAY)
+# with_shim(\%settings, SUB) - call SUB; the programs that SUB starts get the library, and an
+# environment variable WAL_SHIM_KEY for each key of the settings (STATX, OPEN, WRITE, LOG, WATCH,
+# DELAY)
 sub with_shim
 {
 	my ($settings, $sub) = @_;
@@ -45,7 +46,7 @@ sub build
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/wal_shim.so';
 	my ($cc) = `pg_config --cc` =~ /(.+)/;
 
-	# take the server's compiler, but without ccache
+	# Use the compiler of the server, but without ccache.
 	$cc =~ s/^\S*ccache\s+//;
 	system_or_bail(
 		split(/ /, $cc),

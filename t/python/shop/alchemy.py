@@ -1,6 +1,6 @@
 """
-SQLAlchemy on the tables that Django made: ones that it reads from the catalogs, and
-ones that the program declares.
+Use SQLAlchemy on the tables that Django made: with tables that SQLAlchemy reads from the catalogs,
+and with tables that the program declares.
 """
 import datetime
 import decimal
@@ -53,10 +53,10 @@ D = decimal.Decimal
 
 class Money(UserDefinedType):
     """
-    NUMERIC, without SQLAlchemy's own knowledge of it.
+    A column type NUMERIC that does not use SQLAlchemy's own type Numeric.
 
-    Its Numeric refuses results whose type is neither numeric nor another number of
-    core's: see numbers_of_sqlalchemy().
+    Numeric refuses results whose type is none of core's types of numbers: see
+    numbers_of_sqlalchemy().
     """
 
     cache_ok = True
@@ -73,7 +73,7 @@ class Base(DeclarativeBase):
 
 
 class Maker(Base):
-    """Another program's view of shop_product."""
+    """The table shop_product, as another program declares it."""
 
     __tablename__ = "shop_product"
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -147,7 +147,7 @@ def engine_for(transcript, creator, **options):
 
 
 def reflection(see, engine, tables):
-    """What SQLAlchemy reads from the catalogs."""
+    """Write what SQLAlchemy reads from the catalogs."""
     catalog = inspect(engine)
     for table in tables:
         with warnings.catch_warnings(record=True) as caught:
@@ -181,7 +181,7 @@ def reflection(see, engine, tables):
 
 
 def numbers_of_sqlalchemy(see, engine):
-    """Columns that the program declares as Numeric."""
+    """Use columns that the program declares as Numeric."""
     from sqlalchemy import column, table
 
     product = table(
@@ -207,7 +207,7 @@ def numbers_of_sqlalchemy(see, engine):
 
 
 def reflected(see, engine):
-    """The same tables, with no declaration but what the catalogs say."""
+    """Use the same tables, but take all declarations from the catalogs."""
     metadata = MetaData()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -374,7 +374,7 @@ def reflected(see, engine):
 
 
 def declared(see, engine, connect_other):
-    """The program's own declarations, by the core and by the mapper."""
+    """Use the program's own declarations, with SQLAlchemy's core and with its mapper."""
     product, review, tally = Maker.__table__, Opinion.__table__, Tally.__table__
 
     def fetch(statement, *parameters):

@@ -1,12 +1,12 @@
 """
-A small web shop, which writes what it sees to a transcript.
+Run a part of a small web shop, and write the result of each step to a transcript.
 
     python -m shop.application PART [CONVERSION]     PART = begin, go-on or migrate
 
-Connects as libpq's environment says, and prints a line of JSON for each step.  "begin"
-makes the tables and the first data.  Then whoever runs this changes the tables, or does
-not; "go-on" reads and writes, and "migrate" changes the tables as a new version of the
-shop does.  CONVERSION names a function of loaders.py that each session calls.
+The environment variables of libpq choose the server and the database.  The program prints a line of
+JSON for each step.  "begin" makes the tables and the first data.  After that, the calling test may
+change the tables.  "go-on" reads and writes, and "migrate" changes the tables as a new version of
+the shop does.  CONVERSION names a function of loaders.py that each session calls.
 """
 import datetime
 import itertools
@@ -25,15 +25,15 @@ DAYS = {"begin": 1, "go-on": 20, "migrate": 40}
 
 
 def clock():
-    """The time, which passes by ten minutes at each look."""
+    """Return the time, which advances by ten minutes with each call."""
     return datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(
         days=DAYS[part], minutes=10 * next(ticks)
     )
 
 
-# Nor do signatures have the real time in them.
+# Signatures must not contain the real time.
 signing.TimestampSigner.timestamp = lambda self: "1"
-# Defaults of columns refer to this function as soon as the models are there.
+# Set this before the models are loaded, because defaults of their columns refer to the function.
 timezone.now = clock
 django.setup()
 
@@ -89,7 +89,7 @@ TABLES = (
 
 
 def content(step):
-    """All rows of all tables, by their first columns."""
+    """Write all rows of all tables, sorted by their first columns."""
     with connection.cursor() as cur:
         for table in sorted(connection.introspection.table_names(include_views=True)):
 
@@ -98,7 +98,7 @@ def content(step):
                 columns = [column.name for column in cur.description]
                 return columns, sorted(([str(value) for value in row] for row in cur.fetchall()))
 
-            # nor the parts of a split table, whose rows are those of its view
+            # Omit the parts of a split table, because their rows are the rows of the view.
             if table != "django_migrations" and not table.endswith(("_hot", "_cold")):
                 step(table, rows)
 
@@ -169,13 +169,13 @@ def introspection():
 
 
 def project_state(name):
-    """What the models are after a migration."""
+    """Return the state of the models after a migration."""
     loader = MigrationExecutor(connection).loader
     return loader.project_state([("shop", loader.get_migration_by_prefix("shop", name).name)])
 
 
 def tried():
-    """Changes of single tables, which are taken back: what fails hinders no other."""
+    """Try changes of single tables, and roll each back, so that a failure affects no other."""
 
     def attempt(name, *operations):
         def change():
@@ -471,7 +471,7 @@ def tried():
 
 
 def historical(name):
-    """The models as the migrations up to now have left them."""
+    """Use the models as they are after the migrations up to this one."""
     apps = project_state(name).apps
     product, customer, line = (
         apps.get_model("shop", one) for one in ("Product", "Customer", "OrderLine")
@@ -531,7 +531,7 @@ def migrate():
     content(see("migrated data"))
     for name in ("0005", "0004", "0003", "0002"):
         see("migrations")("back to " + name, call_command, "migrate", "shop", name, verbosity=0)
-    # some titles are too long for that
+    # some titles are too long for the columns of migration 0002
     see("migrations")(
         "shorter titles",
         lambda: connection.cursor()
@@ -550,7 +550,7 @@ if __name__ == "__main__":
     part = sys.argv[1]
     prepare = getattr(loaders, sys.argv[2] if len(sys.argv) > 2 else "none")
     transcript = Transcript(sys.stdout)
-    # a part of its own numbers
+    # each part uses numbers of its own
     shop.numbers = itertools.count(100000 * DAYS[part])
 
     def connected(connection, **_):

@@ -1,4 +1,4 @@
-"""The shop's first data, the same ones in each run."""
+"""Write the shop's first data, which are the same in each run."""
 import datetime
 import decimal
 import random
@@ -47,7 +47,7 @@ def words(chance, count):
 
 
 def text(chance, short, large):
-    """Words; where "large" is true, as many as a row has no room for."""
+    """Return words.  If "large" is true, they may be too long to be stored in the row."""
     return words(chance, chance.choice((600, 2000, 9000)) if large else short)
 
 
@@ -193,7 +193,7 @@ def write():
             for i in range(80)
         ]
     )
-    # what is there of Django's own
+    # data of Django's own applications
     for i in range(20):
         user = User(
             username=f"staff{i}",

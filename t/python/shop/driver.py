@@ -1,6 +1,6 @@
 """
-What the shop's batch programs do with psycopg alone: parameters with and without a
-type, text and binary, prepared or not, executemany, pipelines and COPY.
+Do the work of the shop's batch programs, which use psycopg alone: parameters with and without a
+type, in text and in binary format, prepared or not, executemany, pipelines and COPY.
 """
 import decimal
 import hashlib
@@ -284,7 +284,7 @@ def driver(see, connect):
         .fetchall(),
     )
 
-    # many at once
+    # many rows at once
     def many():
         with conn.transaction(), conn.cursor() as cur:
             cur.executemany(
@@ -406,7 +406,7 @@ def driver(see, connect):
         lambda: conn.execute("SELECT * FROM shop_counter ORDER BY name").fetchall(),
     )
 
-    # what is prepared before a column changes
+    # statements that are prepared before a column changes
     see(
         "composite",
         lambda: conn.execute("SELECT c FROM shop_counter c WHERE name = 'csv/1'").fetchall(),

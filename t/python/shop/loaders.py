@@ -1,8 +1,8 @@
 """
-What a program registers, once for each connection.
+Functions that a program calls once for each connection.
 
-One that reads compact types does, so that results, and arrays of them, have the Python
-types that those of the wide types have.
+A program that reads compact types registers loaders, so that results, and arrays of them, have the
+same Python types as results of the wide types.
 """
 import re
 
@@ -20,11 +20,11 @@ WIDE = {
 
 
 def none(conn):
-    """As the driver is."""
+    """Leave the driver as it is."""
 
 
 def split_tables(conn):
-    """Nothing for the driver; Django's migrations find the constraints."""
+    """Change nothing in the driver, but let Django's migrations find the constraints."""
     import split_tables_django
 
 

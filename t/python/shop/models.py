@@ -1,7 +1,6 @@
 """
-The web shop's tables, as they are after the first migrations (migrations/0001 to
-0002).  What the later ones change is read back by SQL and by SQLAlchemy only, and
-by the historical models that migrations get.
+The web shop's tables, as they are after the first migrations (migrations/0001 to 0002).  Only SQL,
+SQLAlchemy and the historical models of the migrations see the changes of later migrations.
 """
 import itertools
 import uuid
@@ -14,7 +13,7 @@ numbers = itertools.count(1)
 
 
 def next_uuid():
-    """Like uuid4() as a default, but the same ones in each run."""
+    """Return a UUID for a default, as uuid4() does, but the same UUIDs in each run."""
     return uuid.uuid5(uuid.NAMESPACE_OID, str(next(numbers)))
 
 
@@ -36,7 +35,7 @@ class Customer(models.Model):
     phone = models.CharField(max_length=30, blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.NEW)
     public_id = models.UUIDField(default=next_uuid, unique=True)
-    # as many applications keep them
+    # a token of 64 characters, as many applications store it
     token = models.CharField(max_length=64)
     joined = models.DateTimeField(auto_now_add=True)
     seen = models.DateTimeField(auto_now=True)
@@ -63,7 +62,7 @@ class Category(models.Model):
 
 class Product(models.Model):
     category = models.ForeignKey(Category, models.PROTECT)
-    # a unique constraint, and so no index for patterns
+    # The column has a unique constraint (see below), so Django makes no index for patterns.
     sku = models.CharField(max_length=20)
     title = models.CharField(max_length=120)
     subtitle = models.CharField(max_length=120, null=True)
@@ -140,7 +139,7 @@ class Review(models.Model):
 
 
 class Job(models.Model):
-    """A queue, which several sessions take from."""
+    """A queue, from which several sessions take jobs."""
 
     kind = models.CharField(max_length=30)
     payload = models.JSONField()
@@ -150,7 +149,7 @@ class Job(models.Model):
 
 
 class Counter(models.Model):
-    """A text as a primary key, changed by upserts."""
+    """Counters with a text as the primary key.  Upserts change them."""
 
     name = models.CharField(max_length=80, primary_key=True)
     value = models.BigIntegerField(default=0)
@@ -159,7 +158,7 @@ class Counter(models.Model):
 
 
 class Setting(models.Model):
-    """Without a key but its unique columns, as upserts name them."""
+    """Settings, which upserts find by their unique columns, not by the primary key."""
 
     scope = models.CharField(max_length=40)
     name = models.CharField(max_length=60)

@@ -1,6 +1,6 @@
 """
-Queries of the shop, on one of Django's connections.  They run with the first data,
-after these were converted, and after all writes; each has a defined order.
+Queries of the shop, on one of Django's connections.  They run with the first data, after these data
+were converted, and after all writes.  The rows of each query have a defined order.
 """
 import datetime
 import decimal
@@ -622,7 +622,7 @@ def reads(see, using):
         ),
     )
 
-    # pages
+    # results page by page
     def keyset():
         found, after = [], ("", 0)
         while True:
@@ -665,7 +665,7 @@ def reads(see, using):
         )[:50],
     )
 
-    # statements of the programmer
+    # SQL statements of the program
     def raw(statement, parameters=None):
         with connections[using].cursor() as cur:
             cur.execute(statement, parameters)

@@ -1,5 +1,5 @@
 """
-Django's settings of the web shop.  Which server and database: libpq's environment.
+Django's settings of the web shop.  libpq's environment variables choose the server and database.
 """
 import os
 
@@ -27,7 +27,7 @@ def database(**options):
 DATABASES = {
     # psycopg puts parameters into the statement, which is Django's default
     "default": database(),
-    # another session, and one whose parameters go to the server as such
+    # another session, and a session that sends parameters to the server separately
     "other": database(),
     "bound": database(server_side_binding=True),
 }

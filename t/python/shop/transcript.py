@@ -1,8 +1,7 @@
 """
-What the application sees, as lines of JSON.
+Write what the application sees, as lines of JSON.
 
-Values have their Python type beside them, so that '1.50' and Decimal('1.50') are
-not the same.
+Each value has its Python type beside it, so that '1.50' and Decimal('1.50') differ.
 """
 import datetime
 import decimal
@@ -23,7 +22,7 @@ def canonical(value):
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, str):
-        # of a long text, the end tells as much as the whole
+        # replace a long text by its length and a hash
         return "str " + (value if len(value) < 300 else f"{len(value)} {hash_of(value)}")
     if isinstance(value, (float, decimal.Decimal, uuid.UUID)):
         return f"{type(value).__name__} {value}"
@@ -57,7 +56,7 @@ def hash_of(value):
 
 
 def error_of(error):
-    """An exception as an application tells it from others: class, SQLSTATE and names."""
+    """Return the parts of an exception that an application checks: class, SQLSTATE and names."""
     cause = error
     while cause is not None and not hasattr(cause, "sqlstate"):
         cause = getattr(cause, "orig", None) or cause.__cause__
@@ -74,7 +73,7 @@ def error_of(error):
 
 
 class Transcript:
-    # of the errors, for whoever reads a difference
+    # messages of errors, which help to understand a difference
     messages = []
 
     def __init__(self, file):
@@ -85,12 +84,12 @@ class Transcript:
         self.prefix = ""
 
     def statement(self, text, rowcount):
-        """Each statement that was sent, by what it returned; apart what the tools ask the catalogs."""
+        """Record a statement and its row count.  Count queries on the catalogs separately."""
         (self.catalogs if CATALOGS.search(str(text)) else self.counts).append(rowcount)
         self.texts.append(str(text))
 
     def see(self, name, function, *args, **kwargs):
-        """Call a function, and write what it returned or raised."""
+        """Call a function, and write the value that it returns or the exception that it raises."""
         self.counts.clear()
         self.catalogs.clear()
         self.texts.clear()
@@ -99,7 +98,7 @@ class Transcript:
             result = canonical(function(*args, **kwargs))
         except Exception as error:
             result = error_of(error)
-        # what follows the third is for whoever reads a difference, and not compared
+        # "statements" and "messages" help to understand a difference, and are not compared
         line = {
             "step": self.prefix + name,
             "result": result,

@@ -1,5 +1,5 @@
 """
-What the shop writes with its data there: by Django, on one of its connections.
+Change the shop's data with Django, on one of its connections.
 """
 import decimal
 
@@ -122,7 +122,8 @@ def writes(see, using):
     )
     write("update_or_create, as read", lambda: again(Counter, name=f"visits/{tag}"))
 
-    # values beyond those that were there; what is to be refused, at the ".", is taken back
+    # Write values outside the range of the existing values.  A name that ends in "." belongs to a
+    # value that must be refused.  If it is not refused, the change is rolled back.
     for name, values in {
         "largest": dict(
             price=D("999999.99"),
@@ -415,7 +416,7 @@ def writes(see, using):
     write("rollback", cancelled)
     write("rollback, as read", lambda: again(Customer, pk=21))
 
-    # a queue that two sessions take from
+    # a queue from which two sessions take jobs
     def take(session, kind):
         found = list(
             Job.objects.using(session)
@@ -512,7 +513,7 @@ def writes(see, using):
 
 
 def sessions(see):
-    """Sessions, which Django keeps on its default connection."""
+    """Change sessions, which Django keeps on its default connection."""
 
     def change():
         store = SessionStore(session_key="key0003" + "x" * 24)

@@ -1,4 +1,4 @@
-"""Longer and wider columns, and new ones."""
+"""Make columns longer and wider, and add columns."""
 from django.db import migrations, models
 
 

@@ -1,4 +1,4 @@
-"""Renamed and removed columns, indexes and constraints."""
+"""Rename, remove and add columns, indexes and constraints."""
 from django.db import migrations, models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     dependencies = [("shop", "0003_grow")]
 
     operations = [
-        # before it, because the way back would look for the old name of the column
+        # Remove the index before the column is renamed.  The way back would look for the old name.
         migrations.RemoveIndex("product", "product_by_maker"),
         migrations.RenameField("product", "maker", "manufacturer"),
         migrations.RemoveField("product", "subtitle"),

@@ -1,4 +1,4 @@
-"""Data that change in a migration."""
+"""Change data in a migration."""
 from django.db import migrations
 from django.db.models import F, Value
 from django.db.models.functions import Concat, Upper

@@ -1,4 +1,4 @@
-"""What becomes NOT NULL, with a default or without, and a default of the column."""
+"""Make columns NOT NULL, with a default and without, and set a default of a column."""
 from django.db import migrations, models
 
 
