@@ -764,9 +764,10 @@ tp_disable_tables(List *relids)
 }
 
 /*
- * Lock and check a table, or a partitioned table and its partitions, for a
- * function that works on tables of the access method.  Return the tables that
- * use the access method, and the partitioned tables.
+ * Lock a table.  If it is partitioned, lock its partitions as well.  Raise an
+ * error if none of these tables uses the access method.  "function" is the SQL
+ * function that locks them, for messages.  Return the tables that use the
+ * access method, and the partitioned tables.
  */
 List *
 tp_lock_own_tables(Oid relid, const char *function)

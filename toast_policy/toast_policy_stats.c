@@ -267,7 +267,7 @@ tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 	tp_stats_attach();
 
 	/*
-	 * Remember the table, because the next value mostly belongs to the same
+	 * Remember the table, because the next value usually belongs to the same
 	 * table.
 	 */
 	if (tp_last_entry == NULL || tp_last_entry->key.relid != relid)

@@ -1,7 +1,7 @@
 #
 # common.sh - functions that the shell tools of pg_dense share
 #
-# The tools source this file; it is not a program.  It sets $top (the checkout) and $prog (the
+# The scripts in tools/ read this file with the . command.  It sets $top (the checkout) and $prog (the
 # tool, as in tools/check, for messages), and defines the functions below.  Messages follow the
 # PostgreSQL style: one line, lower case, no period, on stderr.
 #

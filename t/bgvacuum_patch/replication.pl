@@ -231,8 +231,8 @@ sub same_data
 
 	catch_up($from, @nodes);
 	is(digest($_), $expected, $_->name . ' has the data of ' . $from->name) for @nodes;
-	# In recovery no page gets a stamp, so there is nothing to prune.  If "rounds" were not 0,
-	# bgwriter would try to prune.
+	# In recovery no page is marked as changed, so bgwriter has nothing to prune.  The counter
+	# "rounds" counts its attempts.
 	is(join(' ', @{ bgvacuum_stats($_) }{qw(rounds pages_pruned)}),
 		'0 0', $_->name . ' does not prune in recovery')
 	  for grep { $_->{bgvacuum} } @nodes;

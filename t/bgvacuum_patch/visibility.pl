@@ -27,7 +27,8 @@ use Time::HiRes qw(usleep);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-# Only the sessions of the test may be connected, so there is no logical replication launcher.
+# No process but the sessions of the test must be connected.  So switch off the logical replication
+# launcher, which would be connected as well.
 my $node = bgvacuum_node(
 	'visibility',
 	shared_buffers => '4MB',

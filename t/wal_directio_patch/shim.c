@@ -749,7 +749,8 @@ unlink(const char *path)
 }
 
 /*
- * The server may pass a file descriptor in dir, with an empty path.
+ * The server may pass an empty path and, as the argument dir, the descriptor
+ * of an open file.  Then the call is about this file.
  */
 int
 statx(int dir, const char *path, int flags, unsigned int mask, struct statx *buf)
