@@ -88,8 +88,7 @@ typedef struct AdviseColumn
 	int			max_bytes;
 	bool		multibyte;
 	bool		trailing_blanks;
-	bool		unfit;			/* there is a value that no compact type
-								 * holds */
+	bool		unfit;			/* there is a value that no compact type holds */
 	AdviseNative *native;		/* of a column of strings */
 	int64		bytes_now;		/* sum of the present sizes */
 	int64		bytes_before;	/* sums over some rows, as a rewrite would
@@ -106,8 +105,7 @@ typedef struct AdviseColumn
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* saves nothing in today's column order */
 	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
-	bool		outdated;		/* no longer has the type it was converted
-								 * to */
+	bool		outdated;		/* no longer has the type it was converted to */
 	char	   *reason;
 	char	   *native_type;	/* advice to use one of PostgreSQL's own
 								 * types, or NULL */

@@ -271,9 +271,9 @@ compact_advise_find_blockers(Advice *advice)
 	 * rebuilds.  It rebuilds CHECK, UNIQUE, PRIMARY KEY and NOT NULL
 	 * constraints, indexes (examined by compact_advise_check_indexes()), the
 	 * column's own default, and statistics objects without a statistics
-	 * target (a target would be lost).  Sequences are not affected.
-	 * convert() handles plain views.  For revert(), ALTER TABLE also rebuilds
-	 * foreign keys if both tables have the same owner.
+	 * target (a target would be lost).  Sequences are not affected. convert()
+	 * handles plain views.  For revert(), ALTER TABLE also rebuilds foreign
+	 * keys if both tables have the same owner.
 	 */
 	compact_advise_query(
 						 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"

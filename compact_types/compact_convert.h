@@ -50,8 +50,7 @@ typedef struct SavedView
 	bool		temporary;
 	List	   *relations;		/* OIDs of relations that the query uses */
 	List	   *functions;		/* OIDs of users' functions that it calls */
-	char	   *properties;		/* all properties except the query, to
-								 * compare */
+	char	   *properties;		/* all properties except the query, to compare */
 	int			ncolumns;
 	char	  **types;			/* types of the columns; NULL if converted */
 	char	   *origin;			/* query before its first conversion, or NULL */

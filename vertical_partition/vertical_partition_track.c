@@ -484,8 +484,8 @@ vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 	 * The permission info lists the columns that need a permission.  For a
 	 * table that the statement names, these are the columns that the
 	 * statement uses.  For a table that a view reads, they are all columns
-	 * that the view uses; so count only those that the scan uses as well.
-	 * The columns that the scan uses are not enough: a scan may return more
+	 * that the view uses; so count only those that the scan uses as well. The
+	 * columns that the scan uses are not enough: a scan may return more
 	 * columns than the statement uses, if that is cheaper.
 	 */
 	if (!compat_selected_columns(rte, tracked->estate, &selected, &direct) || !direct)
