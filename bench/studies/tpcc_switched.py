@@ -7,6 +7,8 @@ The effects of background vacuum last into the next phase, such as the pages tha
 this study measures only its cost while it works.
 """
 
+import re
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -47,8 +49,10 @@ from bench.tpcc.stages import CUSTOMER_SPLIT_BACKGROUND, stages
 
 STAGE = CUSTOMER_SPLIT_BACKGROUND.name
 RUNNING = "bench-tpcc-switched-run"
-# A vacuum or an analyze would fall into phases of one kind only.
-SETTINGS = {"autovacuum": "off"}
+# A vacuum or an analyze would fall into phases of one kind only.  WAL is kept until it is analyzed.
+SETTINGS = {"autovacuum": "off", "wal_keep_size": "64GB"}
+# Without vacuums and with full visibility maps, only background vacuum writes these records.
+OWN_RECORDS = ("Heap2/PRUNE_VACUUM_SCAN", "Heap2/VISIBLE")
 # The part of a phase that is not counted: pages dirtied before the phase are written then.
 SKIPPED = 1 / 3
 
@@ -112,7 +116,11 @@ FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("dirty_cache.switched", "bytes of it that are dirty", level("dirty_cache")),
     ("private.switched", "bytes of private memory", level("private")),
 )
+OWN_WAL = "wal_bytes.own.switched"
 BARS = (
+    Bar(
+        OWN_WAL, "WAL with the records of background vacuum, to WAL without them, while it is on", 1.01
+    ),
     Bar("tpmc.switched", "New-Orders a minute, the switch on to off", least=0.99),
     *(Bar(name, f"{title}, the switch on to off", 1.01) for name, title, _ in FIGURES[1:4]),
 )
@@ -122,6 +130,39 @@ BARS = (
 class Options(Common):
     blocks: int
     phase: float
+
+
+def wal_of(cluster: Cluster, begin: str, end: str) -> dict[str, int]:
+    """Return the bytes of WAL between two positions, and of the records of background vacuum in it."""
+    found = subprocess.run(
+        [
+            cluster.bindir / "pg_waldump",
+            "--stats=record",
+            "--path",
+            cluster.data / "pg_wal",
+            "--start",
+            begin,
+            "--end",
+            end,
+        ],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if found.returncode != 0:
+        raise BenchError(f"could not read WAL: {found.stderr.strip()}")
+    # The columns are, each with its share in parentheses: the number of records, the bytes of
+    # records, the bytes of full-page images and the sum of the bytes.
+    sizes = {
+        record: int(size)
+        for record, size in re.findall(
+            r"^(\w+/\S+)(?:\s+\d+\s+\([^)]*\)){3}\s+(\d+)\s+\(", found.stdout, re.MULTILINE
+        )
+    }
+    return {
+        "all": sum(sizes.values()),
+        "own": sum(sizes.get(record, 0) for record in OWN_RECORDS),
+    }
 
 
 def measure(
@@ -146,6 +187,9 @@ def measure(
                 connection
             )
             return taken | group.refaults() if group else taken
+
+        def position() -> str:
+            return connection.execute("SELECT pg_current_wal_insert_lsn()").fetchone()[0]
 
         def wait(until: float) -> list[dict[str, int]]:
             """Wait, and return the group's memory use at each half of a second."""
@@ -174,16 +218,16 @@ def measure(
             for setting in ORDER:
                 switch(connection, setting)
                 wait(due + options.phase * SKIPPED)
-                begin, before = time.time(), take()
+                first, begin, before = position(), time.time(), take()
                 due += options.phase
                 uses = wait(due)
-                end, after = time.time(), take()
+                last, end, after = position(), time.time(), take()
                 if clients.has_ended():
                     raise clients.failure()
-                phases.append((block, setting, begin, end, before, after, uses))
+                phases.append((block, setting, begin, end, before, after, uses, first, last))
     log = clients.log()
     samples = []
-    for block, setting, begin, end, before, after, uses in phases:
+    for block, setting, begin, end, before, after, uses, first, last in phases:
         orders = log.window(begin, end).count(0)
         if orders == 0:
             raise BenchError(f"no New-Order finished in {end - begin:.0f} s")
@@ -198,6 +242,7 @@ def measure(
                 "memory": {
                     name: mean(use[name] for use in uses) for name in (uses[0] if uses else ())
                 },
+                "wal": wal_of(cluster, first, last),
             }
         )
     return samples
@@ -225,6 +270,13 @@ def sums(samples: Sequence[Sample], pick: Pick) -> tuple[list[float], list[float
     return (on, off) if min(off) > 0 else None
 
 
+def own_wal(samples: Sequence[Sample]) -> float:
+    """Return the WAL of the phases that are on, divided by this WAL without the own records."""
+    taken = [sample["wal"] for sample in samples if sample["setting"] == "on"]
+    everything, own = (sum(wal[name] for wal in taken) for name in ("all", "own"))
+    return everything / (everything - own)
+
+
 def show(result: Result) -> None:
     rows = []
     for name, title, pick in FIGURES:
@@ -242,6 +294,7 @@ def show(result: Result) -> None:
         rows,
         "switched",
     )
+    result.metrics[OWN_WAL] = own_wal(result.samples)
     show_bars(result, BARS)
 
 

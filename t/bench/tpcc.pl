@@ -746,6 +746,12 @@ is_deeply(
 		} 0 .. 1
 	],
 	'tpcc-switched: the phases alternate');
+is(scalar(grep { $_->{setting} eq 'off' && $_->{wal}{own} != 0 } @{ $switched->{samples} }),
+	0, 'tpcc-switched: only background vacuum writes the records that count as its own');
+cmp_ok(abs($_->{wal}{all} / $_->{per_new_order}{wal_bytes} / $_->{new_orders} - 1),
+	'<', 0.2, 'tpcc-switched: the WAL of a phase is analyzed')
+  foreach @{ $switched->{samples} };
+cmp_ok($switched->{metrics}{'wal_bytes.own.switched'}, '>=', 1, 'tpcc-switched: own WAL');
 cmp_ok($_->{seconds}, '<', 1.2, 'tpcc-switched: a third of a phase is not counted')
   foreach @{ $switched->{samples} };
 no_instances('tpcc-switched');
@@ -759,6 +765,13 @@ samples = [
         (1, "off", 2.0, 2.0), (1, "on", 2.0, 1.0), (1, "on", 2.0, 2.0), (1, "off", 3.0, 2.0))
 ]
 print(*(study.sums(samples, pick) for pick in (study.notpm, study.counted("wal"), study.counted("lacking"), study.counted("none"))))
+PYTHON
+is( python(
+		<<'PYTHON'), '1.25', 'tpcc-switched: WAL with and without the records of background vacuum');
+from bench.studies import tpcc_switched as study
+print(study.own_wal([
+    {"setting": "off", "wal": {"all": 500, "own": 0}}, {"setting": "on", "wal": {"all": 600, "own": 150}},
+    {"setting": "on", "wal": {"all": 400, "own": 50}}]))
 PYTHON
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
