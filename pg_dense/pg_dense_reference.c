@@ -1,0 +1,126 @@
+/*-------------------------------------------------------------------------
+ *
+ * pg_dense_reference.c
+ *	  The type relation_reference: a relation that may be renamed.
+ *
+ * The rows about what apply() has done must find their relations after these
+ * were renamed or moved to another schema, after pg_upgrade, and after a
+ * restore into another database, where OIDs differ.  So the type contains an
+ * OID, but its output is the present name of the relation, which pg_dump
+ * dumps.  A name that means no relation when it is read stays a name, and is
+ * looked up each time, because a dump may omit tables.  The type
+ * compact_types.column_reference does the same for columns.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  pg_dense/pg_dense_reference.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/varlena.h"
+
+#include "bundle_compat.h"
+
+PG_FUNCTION_INFO_V1(pg_dense_reference_in);
+PG_FUNCTION_INFO_V1(pg_dense_reference_out);
+PG_FUNCTION_INFO_V1(pg_dense_reference);
+PG_FUNCTION_INFO_V1(pg_dense_referenced);
+
+/* Output of a reference to a relation that no longer exists. */
+#define GONE	"-"
+
+/* The value of the type relation_reference */
+typedef struct RelationReference
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	Oid			relid;			/* InvalidOid if there is only a name */
+	char		name[FLEXIBLE_ARRAY_MEMBER];
+} RelationReference;
+
+static RelationReference *
+make_reference(Oid relid, const char *name)
+{
+	Size		size = offsetof(RelationReference, name) + strlen(name) + 1;
+	RelationReference *result = palloc0(size);
+
+	SET_VARSIZE(result, size);
+	result->relid = relid;
+	strcpy(result->name, name);
+
+	return result;
+}
+
+/* Look up a name of two parts.  Return InvalidOid if it means no relation. */
+static Oid
+look_up(const char *name)
+{
+	char	   *copy = pstrdup(name);
+	List	   *names;
+	Oid			nspid;
+
+	/* bad syntax of a name must not make a whole restore fail */
+	if (!SplitIdentifierString(copy, '.', &names) || list_length(names) != 2)
+		return InvalidOid;
+	nspid = get_namespace_oid(linitial(names), true);
+
+	return OidIsValid(nspid) ? get_relname_relid(lsecond(names), nspid) : InvalidOid;
+}
+
+Datum
+pg_dense_reference_in(PG_FUNCTION_ARGS)
+{
+	char	   *name = PG_GETARG_CSTRING(0);
+	Oid			relid = look_up(name);
+
+	PG_RETURN_POINTER(make_reference(relid, OidIsValid(relid) ? "" : name));
+}
+
+Datum
+pg_dense_reference_out(PG_FUNCTION_ARGS)
+{
+	RelationReference *reference = (RelationReference *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
+	char	   *table;
+	char	   *schema;
+
+	if (!OidIsValid(reference->relid))
+		PG_RETURN_CSTRING(pstrdup(reference->name));
+	table = get_rel_name(reference->relid);
+	schema = get_namespace_name(get_rel_namespace(reference->relid));
+	if (table == NULL || schema == NULL)
+		PG_RETURN_CSTRING(pstrdup(GONE));
+
+	PG_RETURN_CSTRING(pstrdup(quote_qualified_identifier(schema, table)));
+}
+
+/*
+ * dense_internal.reference(rel oid) returns relation_reference
+ */
+Datum
+pg_dense_reference(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(make_reference(PG_GETARG_OID(0), ""));
+}
+
+/*
+ * dense_internal.referenced(relation_reference) returns oid
+ *
+ * Return null if there is no such relation.
+ */
+Datum
+pg_dense_referenced(PG_FUNCTION_ARGS)
+{
+	RelationReference *reference = (RelationReference *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
+	Oid			relid = OidIsValid(reference->relid) ? reference->relid : look_up(reference->name);
+
+	if (!OidIsValid(relid) || get_rel_name(relid) == NULL)
+		PG_RETURN_NULL();
+
+	PG_RETURN_OID(relid);
+}
