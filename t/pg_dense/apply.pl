@@ -1,0 +1,215 @@
+# apply() and undo(): types, TOAST, a split and indexes of one table together, with constraints,
+# comments, privileges, statistics targets and STORAGE settings.  undo() gives exactly the schema
+# dump from before, also in a restored copy.  What other roles note is never run, and nobody can
+# note or take back anything on tables of others.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('apply');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+autovacuum = off
+session_preload_libraries = 'vertical_partition'
+vertical_partition.track_updates = on
+shared_preload_libraries = 'vertical_partition'
+CONF
+$node->start;
+my $dir = File::Spec->rel2abs($node->basedir);
+my $patched = $node->safe_psql('postgres',
+	q{SELECT current_setting('default_index_item_alignment', true) IS NOT NULL}) eq 't';
+
+sub sql
+{
+	my ($db, $query) = @_;
+	return $node->safe_psql($db, $query);
+}
+
+# refused(DATABASE, STATEMENT, PATTERN, NAME)
+sub refused
+{
+	my ($db, $statement, $pattern, $name) = @_;
+	my ($code, $out, $err) = $node->psql($db, $statement);
+	like($err, $pattern, $name);
+	return;
+}
+
+sub dump_of
+{
+	my ($db) = @_;
+	my ($out, $err) = run_command(
+		[ 'pg_dump', '-s', '-n', 'app', '-n', 'public', '-p', $node->port, '-h', $node->host, $db ]
+	);
+	return $out =~ s/^\\(?:un)?restrict .*\n//gmr;
+}
+
+sql('postgres', 'CREATE ROLE owner; CREATE ROLE mallory; CREATE ROLE reader; CREATE DATABASE shop');
+sql('shop', <<'SQL');
+CREATE EXTENSION compact_types; CREATE EXTENSION toast_policy; CREATE EXTENSION vertical_partition; CREATE EXTENSION pg_dense;
+CREATE SCHEMA app AUTHORIZATION owner;
+GRANT USAGE ON SCHEMA app TO PUBLIC;
+SET ROLE owner;
+CREATE TABLE app.kinds (id int PRIMARY KEY, kind varchar(20) NOT NULL);
+INSERT INTO app.kinds SELECT i, 'kind number ' || i FROM generate_series(1, 9) i;
+CREATE TABLE app."Stock Items" (id int CONSTRAINT "the Key" PRIMARY KEY, kind int NOT NULL CONSTRAINT "its kind" REFERENCES app.kinds,
+  qty int NOT NULL DEFAULT 0 CONSTRAINT enough CHECK (qty >= 0), note text, "Long Name" varchar(200) DEFAULT 'nothing',
+  code char(12) NOT NULL, price numeric(8,2), filler text) WITH (fillfactor = 90);
+COMMENT ON TABLE app."Stock Items" IS 'what is in stock';
+COMMENT ON COLUMN app."Stock Items".note IS 'a note';
+COMMENT ON CONSTRAINT enough ON app."Stock Items" IS 'no debts';
+ALTER TABLE app."Stock Items" ALTER note SET STATISTICS 500, ALTER "Long Name" SET STORAGE MAIN, ALTER note SET COMPRESSION lz4, ALTER filler SET STORAGE MAIN;
+CREATE INDEX "by Note" ON app."Stock Items" (note);
+CREATE INDEX by_kind ON app."Stock Items" (kind, qty) WHERE qty > 0;
+CREATE UNIQUE INDEX by_code ON app."Stock Items" (code, id);
+GRANT SELECT ON app."Stock Items" TO reader;
+GRANT UPDATE (qty) ON app."Stock Items" TO reader;
+INSERT INTO app."Stock Items" SELECT i, 1 + i % 9, i % 50, 'some words of a note ' || i, 'the long name of an item, number ' || i, 'c' || i, i / 100.0, repeat('some filler ' || i || ' ', 20)
+FROM generate_series(1, 40000) i;
+CREATE VIEW app.short AS SELECT id, kind FROM app.kinds WHERE kind LIKE 'kind%';
+CREATE TABLE app.docs (id int PRIMARY KEY, doc text COMPRESSION lz4, "Raw Doc" text);
+ALTER TABLE app.docs ALTER "Raw Doc" SET STORAGE MAIN;
+INSERT INTO app.docs SELECT i, (SELECT string_agg(md5(i || '-' || g), '') FROM generate_series(1, 990) g), 'x' FROM generate_series(1, 400) i;
+ANALYZE app."Stock Items", app.docs, app.kinds;
+RESET ROLE;
+SQL
+sql('shop', 'CREATE EXTENSION index_align') if $patched;
+my $before = dump_of('shop');
+
+# count updates, so that a split is a proposal
+sql('shop',
+	'UPDATE app."Stock Items" SET qty = qty + 1 WHERE id % 2 = 0; VACUUM ANALYZE app."Stock Items"'
+);
+my %kinds = map { my ($proposal, $kind) = split /\|/; ($proposal => $kind) } split /\n/,
+  sql('shop',
+	'SELECT proposal, kind FROM dense.report(min_bytes => 0) WHERE proposal IS NOT NULL ORDER BY kind = \'proposal\''
+  );
+my @all = grep { $kinds{$_} eq 'proposal' } sort keys %kinds;
+is($kinds{'compact_types app."Stock Items"'}, 'proposal', 'types are proposed');
+is($kinds{'vertical_partition app."Stock Items"'}, 'proposal', 'a split is proposed');
+diag(join ', ', map { "$_: $kinds{$_}" } sort keys %kinds);
+
+my $contents = 'SELECT count(*), md5(string_agg(x::text, chr(10) ORDER BY id)) FROM app.@ x';
+
+sub contents
+{
+	return join ' ', map { sql('shop', $contents =~ s/\@/$_/r) } '"Stock Items"', 'docs', 'short';
+}
+my $rows = contents();
+@all = grep { !/^index_align/ } @all if !$patched;
+
+# who may
+my $call = 'CALL dense.apply(' . join(', ', map { "'$_'" } @all) . ')';
+refused(
+	'shop',
+	"SET ROLE mallory; $call",
+	qr/must be owner of relation app\./,
+	'apply() is for the owner');
+refused('shop', "SET ROLE reader; $call", qr/must be owner of relation app\./, 'not for a reader');
+is(sql('shop', 'SELECT count(*) FROM dense.applied'), '0', 'nothing was applied');
+
+sql('shop', "SET ROLE owner; $call");
+is(contents(), $rows, 'the rows are the same');
+isnt(dump_of('shop'), $before, 'the schema has changed');
+is(sql('shop', q{SELECT feature FROM dense.applied ORDER BY id LIMIT 1}),
+	'compact_types', 'types come first');
+is( sql('shop',
+		q{SELECT bool_and(CASE feature WHEN 'vertical_partition' THEN relation = 'app."Stock Items"'::regclass ELSE id IS NOT NULL END) FROM dense.status WHERE feature IN ('compact_types', 'vertical_partition')}
+	),
+	$patched ? 't' : 't',
+	'status knows all') or diag(sql('shop', 'SELECT * FROM dense.status'));
+diag(
+	sql('shop',
+		'SELECT id, feature, relation, columns, old_types, new_types, bytes_before, bytes_after FROM dense.applied ORDER BY id'
+	));
+
+# a copy of the database
+my $copy = "$dir/shop.dump";
+$node->command_ok([ 'pg_dump', '-Fc', '-f', $copy, '-p', $node->port, '-h', $node->host, 'shop' ],
+	'dump');
+sql('postgres', 'CREATE DATABASE copy');
+$node->command_ok([ 'pg_restore', '-d', 'copy', '-p', $node->port, '-h', $node->host, $copy ],
+	'restore');
+is( sql('copy', 'SELECT * FROM dense.applied ORDER BY id'),
+	sql('shop', 'SELECT * FROM dense.applied ORDER BY id'),
+	'a dump has the notes');
+is( sql('copy', "SELECT nextval('dense.applied_id')"),
+	sql('shop', "SELECT nextval('dense.applied_id')"),
+	'and the numbers');
+
+# what others may do with the notes
+is( sql('shop',
+		'SET ROLE mallory; DELETE FROM dense.applied; SELECT count(*) > 0 FROM dense.applied'),
+	't',
+	'nobody deletes the notes of others');
+refused(
+	'shop',
+	"SET ROLE mallory; UPDATE dense.applied SET feature = 'toast_policy'",
+	qr/permission denied/,
+	'nobody changes notes');
+sql('shop',
+	q{SET ROLE mallory; INSERT INTO dense.applied SELECT id, now(), 'postgres', 'toast_policy', 'app.docs', '{doc}', '{}', '{}', '{p}', '{p}', 1, 1 FROM generate_series(1001, 1002) id}
+);
+is(sql('shop', 'SELECT count(*) FROM dense.applied WHERE id > 1000'),
+	'0', 'nobody notes anything on tables of others');
+refused(
+	'shop',
+	'SET ROLE mallory; CALL dense.undo(' . sql('shop', 'SELECT min(id) FROM dense.applied') . ')',
+	qr/must be owner of relation/,
+	'nobody takes back what others did');
+sql('shop', 'SET ROLE mallory; CALL dense.undo()');
+
+# hostile notes on one's own table do no harm, and keep nobody from the others
+sql('shop', <<'SQL');
+CREATE SCHEMA lair AUTHORIZATION mallory;
+SET ROLE mallory;
+CREATE TABLE lair.t (id int PRIMARY KEY, "x; DROP TABLE app.docs" text);
+INSERT INTO dense.applied VALUES (2001, now(), 'postgres', 'compact_types', 'lair.t', '{"x; DROP TABLE app.docs"}', '{"text; DROP TABLE app.docs"}', '{text}', '{x}', '{""}', 1, 1),
+  (2002, now(), 'postgres', 'toast_policy', 'lair.t', '{"x; DROP TABLE app.docs"}', '{}', '{}', '{e}', '{p}', 1, 1),
+  (2003, now(), 'postgres', 'vertical_partition', 'lair.t', '{}', '{}', '{}', '{}', '{}', 1, 1);
+SQL
+refused(
+	'shop',
+	q{SET ROLE mallory; INSERT INTO dense.applied VALUES (2004, now(), 'p', 'other', 'lair.t', '{}', '{}', '{}', '{}', '{}', 1, 1)},
+	qr/violates check constraint/,
+	'no unknown feature');
+refused(
+	'shop',
+	q{SET ROLE mallory; INSERT INTO dense.applied VALUES (2004, now(), 'p', 'toast_policy', 'lair.t', '{a}', '{}', '{}', '{z}', '{""}', 1, 1)},
+	qr/violates check constraint/,
+	'no unknown storage');
+refused(
+	'shop',
+	'CALL dense.undo()',
+	qr/could not take back row 2001 of dense\.applied.*could not take back 1 of the rows/s,
+	'undo() warns of what fails, and goes on');
+is( dump_of('shop') =~ s/^.*?(?=CREATE SCHEMA app)//sr,
+	$before =~ s/^.*?(?=CREATE SCHEMA app)//sr,
+	'undo() restores the schema, called by a superuser');
+is(contents(), $rows, 'and the rows');
+is(sql('shop', 'SELECT id FROM dense.applied'), '2001', 'only the note that failed is left');
+
+# the copy
+sql('copy', 'SET ROLE owner; CALL dense.undo()');
+is(dump_of('copy'), $before, 'undo() by the owner restores the schema of the restored copy');
+is(sql('copy', 'SELECT count(*) FROM dense.applied'), '0', 'no note is left there');
+
+# the access method
+sql('shop', <<'SQL');
+SET ROLE owner;
+SELECT dense_internal.run(ROW('proposal', 'toast_policy app.docs', 'app.docs'::regclass, 'toast_policy', '', '{doc,"Raw Doc"}', 1, 1, '', '', '', 1, '', '', NULL, '', '',
+  '{"codecs": ["lz4", "pglz"], "level": 9}')::dense_internal.proposal);
+SQL
+is( sql('shop', q{SELECT feature, relation, columns FROM dense.status}),
+	'toast_policy|app.docs|{doc,"Raw Doc"}',
+	'the access method is in place');
+sql('shop', 'SET ROLE owner; CALL dense.undo()');
+is( dump_of('shop') =~ s/^.*?(?=CREATE SCHEMA app)//sr,
+	$before =~ s/^.*?(?=CREATE SCHEMA app)//sr,
+	'STORAGE and COMPRESSION are those of before');
+
+done_testing();
