@@ -223,6 +223,77 @@ ia_is_user_btree(Form_pg_class form)
 }
 
 /*
+ * Open and lock an index.  Return NULL if it does not exist, or is not a
+ * B-tree whose alignment the server may change.
+ */
+Relation
+ia_open(Oid indexid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexid));
+	bool		is_btree;
+	Relation	rel;
+
+	/* do not wait for a lock on any other relation */
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	is_btree = ia_is_user_btree((Form_pg_class) GETSTRUCT(tuple));
+	ReleaseSysCache(tuple);
+	if (!is_btree)
+		return NULL;
+
+	/* raise no error if another relation has got the OID meanwhile */
+	rel = try_relation_open(indexid, AccessShareLock);
+	if (rel != NULL && !ia_is_user_btree(rel->rd_rel))
+	{
+		relation_close(rel, AccessShareLock);
+		return NULL;
+	}
+
+	return rel;
+}
+
+/*
+ * Return a description of an index that ia_open() has opened, in the current
+ * memory context.  Return NULL if its schema does not exist.
+ */
+IaIndex *
+ia_describe_open(Relation rel)
+{
+	IaIndex    *index = palloc0(sizeof(IaIndex));
+	const char *relname = RelationGetRelationName(rel);
+	HeapTuple	tuple;
+	char	   *schema;
+
+	/*
+	 * Call the temporary schema of this session pg_temp, because its real
+	 * name is internal.
+	 */
+	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
+		get_namespace_name(RelationGetNamespace(rel));
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(rel)));
+	if (schema == NULL || !HeapTupleIsValid(tuple))
+		return NULL;
+	index->parameter = ia_written_parameter(tuple);
+	ReleaseSysCache(tuple);
+
+	index->indexid = RelationGetRelid(rel);
+	index->heapid = rel->rd_index->indrelid;
+	index->owner = rel->rd_rel->relowner;
+	index->partitioned = rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
+	index->temp = RelationUsesLocalBuffers(rel);
+	index->live = rel->rd_index->indislive;
+	index->valid = rel->rd_index->indisvalid;
+	index->exclusion = rel->rd_index->indisexclusion;
+	index->leftover = !index->partitioned && !index->valid && ia_is_leftover_name(relname);
+	if (!index->partitioned)
+		index->alignment = ia_try_read_alignment(rel, &index->damage);
+	index->name = psprintf("%s.%s", schema, relname);
+	index->quoted = quote_qualified_identifier(schema, relname);
+
+	return index;
+}
+
+/*
  * Return a description of an index, in the current memory context.  Return
  * NULL if the index is as on a stock server, is not a B-tree, is left out of
  * the listing, or does not exist.  Also return a description of an index that
@@ -231,60 +302,15 @@ ia_is_user_btree(Form_pg_class form)
 IaIndex *
 ia_describe(Oid indexid)
 {
-	HeapTuple	tuple;
-	Form_pg_class form;
+	Relation	rel = ia_open(indexid);
 	IaIndex    *index;
-	Relation	rel;
-	char	   *schema;
 
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexid));
-	if (!HeapTupleIsValid(tuple))
-		return NULL;
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	if (!ia_is_user_btree(form))
-	{
-		ReleaseSysCache(tuple);
-		return NULL;
-	}
-	index = palloc0(sizeof(IaIndex));
-	index->parameter = ia_written_parameter(tuple);
-	index->partitioned = form->relkind == RELKIND_PARTITIONED_INDEX;
-	ReleaseSysCache(tuple);
-
-	/* raise no error if another relation has got the OID meanwhile */
-	rel = try_relation_open(indexid, AccessShareLock);
 	if (rel == NULL)
 		return NULL;
-	if (!ia_is_user_btree(rel->rd_rel))
-	{
-		relation_close(rel, AccessShareLock);
-		return NULL;
-	}
-	if (!index->partitioned)
-		index->alignment = ia_try_read_alignment(rel, &index->damage);
-
-	/*
-	 * Call the temporary schema of this session pg_temp, because its real
-	 * name is internal.
-	 */
-	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
-		get_namespace_name(RelationGetNamespace(rel));
-	if (schema == NULL || (!IaNeedsBuild(index) && index->parameter == NULL))
-	{
-		relation_close(rel, AccessShareLock);
-		return NULL;
-	}
-	index->indexid = indexid;
-	index->heapid = rel->rd_index->indrelid;
-	index->owner = rel->rd_rel->relowner;
-	index->temp = RelationUsesLocalBuffers(rel);
-	index->live = rel->rd_index->indislive;
-	index->exclusion = rel->rd_index->indisexclusion;
-	index->leftover = !index->partitioned && !rel->rd_index->indisvalid &&
-		ia_is_leftover_name(RelationGetRelationName(rel));
-	index->name = psprintf("%s.%s", schema, RelationGetRelationName(rel));
-	index->quoted = quote_qualified_identifier(schema, RelationGetRelationName(rel));
+	index = ia_describe_open(rel);
 	relation_close(rel, AccessShareLock);
+	if (index == NULL || (!IaNeedsBuild(index) && index->parameter == NULL))
+		return NULL;
 
 	return index;
 }
@@ -353,16 +379,15 @@ ia_compare(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Return all indexes of a scope that are not as on a stock server.  The scope
- * is a table, an index or, with InvalidOid, the database.  Return a sorted
- * list of IaIndex, in the current memory context.  Release all locks that are
- * taken.
+ * Return the OIDs of the B-trees in a scope whose alignment the server may
+ * change, in the current memory context.  The scope is a table, an index or,
+ * with InvalidOid, the database.
  */
 List *
-ia_collect(Oid scope)
+ia_user_btrees(Oid scope)
 {
 	List	   *scope_oids = OidIsValid(scope) ? ia_scope(scope) : NIL;
-	List	   *candidates = NIL;
+	List	   *all = NIL;
 	List	   *result = NIL;
 	ListCell   *cell;
 	Relation	pg_class;
@@ -376,33 +401,52 @@ ia_collect(Oid scope)
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
 		if (ia_is_user_btree(form))
-			candidates = lappend_oid(candidates, form->oid);
+			all = lappend_oid(all, form->oid);
 	}
 	systable_endscan(scan);
 	table_close(pg_class, AccessShareLock);
+	if (!OidIsValid(scope))
+		return all;
 
-	foreach(cell, candidates)
+	foreach(cell, all)
+	{
+		if (list_member_oid(scope_oids, lfirst_oid(cell)) ||
+			list_member_oid(scope_oids, IndexGetRelation(lfirst_oid(cell), true)))
+			result = lappend_oid(result, lfirst_oid(cell));
+	}
+	list_free(all);
+	list_free(scope_oids);
+
+	return result;
+}
+
+/*
+ * Return all indexes of a scope that are not as on a stock server.  The scope
+ * is that of ia_user_btrees().  Return a sorted list of IaIndex, in the
+ * current memory context.  Release all locks that are taken.
+ */
+List *
+ia_collect(Oid scope)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, ia_user_btrees(scope))
 	{
 		IaIndex    *index;
 
 		CHECK_FOR_INTERRUPTS();
-		if (OidIsValid(scope) &&
-			!list_member_oid(scope_oids, lfirst_oid(cell)) &&
-			!list_member_oid(scope_oids, IndexGetRelation(lfirst_oid(cell), true)))
-			continue;
 		index = ia_describe(lfirst_oid(cell));
 		if (index != NULL)
 			result = lappend(result, index);
 	}
-	list_free(candidates);
-	list_free(scope_oids);
 	list_sort(result, ia_compare);
 
 	return result;
 }
 
 /*
- * index_align.item_alignment(index regclass) returns int
+ * index_align.item_alignment(relation regclass) returns int
  *
  * Return the alignment of a B-tree's tuples, in bytes: 8 as on a stock server,
  * 4 or 2.  Return NULL if the index does not exist, has no pages (a
@@ -437,7 +481,31 @@ ia_item_alignment(PG_FUNCTION_ARGS)
 }
 
 /*
- * index_align.auto_alignment(index regclass) returns int
+ * Return the alignment that item_alignment = auto gives to a B-tree with
+ * natts columns, in bytes.  Read only catalogs, and take no lock.  Return 0 if
+ * the index does not exist.
+ */
+int
+ia_needed_alignment(Oid indexid, int natts)
+{
+	int			alignment = ALIGNOF_SHORT;
+
+	for (AttrNumber attnum = 1; attnum <= natts; attnum++)
+	{
+		HeapTuple	tuple = SearchSysCacheAttNum(indexid, attnum);
+
+		if (!HeapTupleIsValid(tuple))
+			return 0;
+		alignment = Max(alignment,
+						(int) att_align_nominal(1, ((Form_pg_attribute) GETSTRUCT(tuple))->attalign));
+		ReleaseSysCache(tuple);
+	}
+
+	return alignment;
+}
+
+/*
+ * index_align.auto_alignment(relation regclass) returns int
  *
  * Return the alignment that item_alignment = auto gives to a B-tree, in bytes:
  * the largest alignment that any of its columns needs, INCLUDE columns
@@ -451,7 +519,7 @@ ia_auto_alignment(PG_FUNCTION_ARGS)
 	HeapTuple	tuple;
 	Form_pg_class form;
 	int			natts;
-	int			alignment = ALIGNOF_SHORT;
+	int			alignment;
 
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexid));
 	if (!HeapTupleIsValid(tuple))
@@ -471,16 +539,9 @@ ia_auto_alignment(PG_FUNCTION_ARGS)
 	}
 	ReleaseSysCache(tuple);
 
-	for (AttrNumber attnum = 1; attnum <= natts; attnum++)
-	{
-		HeapTuple	atttuple = SearchSysCacheAttNum(indexid, attnum);
-
-		if (!HeapTupleIsValid(atttuple))
-			PG_RETURN_NULL();
-		alignment = Max(alignment,
-						(int) att_align_nominal(1, ((Form_pg_attribute) GETSTRUCT(atttuple))->attalign));
-		ReleaseSysCache(atttuple);
-	}
+	alignment = ia_needed_alignment(indexid, natts);
+	if (alignment == 0)
+		PG_RETURN_NULL();
 
 	PG_RETURN_INT32(alignment);
 }
@@ -521,7 +582,7 @@ ia_index_layout(PG_FUNCTION_ARGS)
 }
 
 /*
- * index_align.reset_item_alignment(index regclass) returns void
+ * index_align.reset_item_alignment(relation regclass) returns void
  *
  * Do the work of ALTER INDEX ... RESET (item_alignment) for a partitioned
  * index.  The server has no such command for a partitioned index, although the

@@ -16,10 +16,11 @@
 #include "nodes/pg_list.h"
 #include "port.h"
 #include "storage/dsm.h"
+#include "utils/relcache.h"
 
 /*
- * A B-tree index that is not as on a stock server: its pages have another
- * alignment, or its storage parameter item_alignment is set, or both.
+ * A B-tree index.  It is not as on a stock server if its pages have another
+ * alignment, or if its storage parameter item_alignment is set, or both.
  */
 typedef struct IaIndex
 {
@@ -29,6 +30,7 @@ typedef struct IaIndex
 	bool		partitioned;	/* has no pages of its own */
 	bool		temp;			/* belongs to this session */
 	bool		live;			/* false if DROP CONCURRENTLY is unfinished */
+	bool		valid;			/* queries may use it */
 	bool		exclusion;		/* of an exclusion constraint */
 	bool		leftover;		/* left by a failed REINDEX CONCURRENTLY */
 	int			alignment;		/* in bytes, 0 if there are no pages */
@@ -45,6 +47,16 @@ typedef struct IaIndex
 #define IaNeedsBuild(index) ((index)->damage != NULL || \
 							 ((index)->alignment != 0 && \
 							  (index)->alignment != MAXIMUM_ALIGNOF))
+
+/* What ia_estimate() knows about an index at another alignment */
+typedef struct IaEstimate
+{
+	double		ratio;			/* its size, as part of that at maximal
+								 * alignment */
+	bool		hidden;			/* statistics of a column are not used,
+								 * because the user may not see them */
+	bool		missing;		/* a column has no statistics */
+} IaEstimate;
 
 /* Shared memory segment for the worker: magic number, keys, size of the queue */
 #define IA_MAGIC		0x1a119a01
@@ -75,9 +87,17 @@ typedef struct IaJob
 
 /* index_align.c */
 extern bool ia_has_parameter(Oid indexid);
+extern Relation ia_open(Oid indexid);
+extern IaIndex *ia_describe_open(Relation rel);
 extern IaIndex *ia_describe(Oid indexid);
+extern List *ia_user_btrees(Oid scope);
 extern List *ia_collect(Oid scope);
+extern int	ia_needed_alignment(Oid indexid, int natts);
 extern void ia_warn_of_damage(const IaIndex *index);
+
+/* index_align_estimate.c */
+extern bool ia_estimate(Oid indexid, int alignment, double pages, double tuples,
+						IaEstimate *estimate);
 
 /* index_align_restore.c */
 extern List *ia_commands(const IaIndex *index, bool concurrently);

@@ -39,6 +39,8 @@
 #include "utils/rls.h"
 #include "utils/syscache.h"
 
+#include "index_align.h"
+
 PG_FUNCTION_INFO_V1(ia_estimated_ratio);
 
 /*
@@ -62,9 +64,11 @@ ia_statistics_are_visible(Form_pg_index index, AttrNumber attnum)
 /*
  * Return the average width of the column of an index, from statistics or its
  * type.  The width of a column of varying length includes the short header.
+ * If its statistics are hidden or missing, note that in *estimate.
  */
 static int
-ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_attribute att)
+ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_attribute att,
+				IaEstimate *estimate)
 {
 	AttrNumber	heap_attnum = index->indkey.values[attnum - 1];
 	int32		width;
@@ -72,30 +76,59 @@ ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_att
 	if (att->attlen > 0)
 		return att->attlen;
 	if (!ia_statistics_are_visible(index, attnum))
+	{
+		estimate->hidden = true;
 		return get_typavgwidth(att->atttypid, att->atttypmod);
+	}
 
 	/* statistics of an expression belong to the index */
 	width = heap_attnum != 0 ?
 		get_attavgwidth(index->indrelid, heap_attnum) :
 		get_attavgwidth(indexid, attnum);
 
-	return width > 0 ? width : get_typavgwidth(att->atttypid, att->atttypmod);
+	if (width > 0)
+		return width;
+	estimate->missing = true;
+
+	return get_typavgwidth(att->atttypid, att->atttypmod);
+}
+
+/* Return true if a column of a table is declared NOT NULL. */
+static bool
+ia_is_not_null(Oid heapid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCacheAttNum(heapid, attnum);
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
+	ReleaseSysCache(tuple);
+
+	return result;
 }
 
 /*
  * Return the fraction of the index entries in which a column is null, from
  * statistics.  A partial index may leave out just the rows with nulls, so the
- * table's statistics say nothing about a partial index.
+ * table's statistics say nothing about a partial index.  If the statistics are
+ * hidden or missing, note that in *estimate.
  */
 static double
-ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partial)
+ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partial,
+				IaEstimate *estimate)
 {
 	AttrNumber	heap_attnum = index->indkey.values[attnum - 1];
 	HeapTuple	tuple;
 	double		nulls = 0;
 
-	if ((heap_attnum != 0 && partial) || !ia_statistics_are_visible(index, attnum))
+	if (heap_attnum != 0 && (partial || ia_is_not_null(index->indrelid, heap_attnum)))
 		return 0;
+	if (!ia_statistics_are_visible(index, attnum))
+	{
+		estimate->hidden = true;
+		return 0;
+	}
 	tuple = SearchSysCache3(STATRELATTINH,
 							ObjectIdGetDatum(heap_attnum != 0 ? index->indrelid : indexid),
 							Int16GetDatum(heap_attnum != 0 ? heap_attnum : attnum),
@@ -105,26 +138,21 @@ ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partia
 		nulls = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 		ReleaseSysCache(tuple);
 	}
+	else
+		estimate->missing = true;
 
 	return nulls;
 }
 
 /*
- * index_align.estimated_ratio(index regclass, alignment int, pages bigint,
- * tuples float8) returns float8
- *
- * Return the size of an index at the given alignment, divided by its size at
+ * Estimate the size of an index at the given alignment, divided by its size at
  * maximal alignment.  pages and tuples are the numbers of its pages and
- * entries.  Read only catalogs.  Return NULL if the index does not exist or is
- * not a B-tree.
+ * entries.  Read only catalogs.  Return false if the index does not exist or
+ * is not a B-tree.
  */
-Datum
-ia_estimated_ratio(PG_FUNCTION_ARGS)
+bool
+ia_estimate(Oid indexid, int alignment, double pages, double tuples, IaEstimate *estimate)
 {
-	Oid			indexid = PG_GETARG_OID(0);
-	int			alignment = PG_GETARG_INT32(1);
-	double		pages = (double) PG_GETARG_INT64(2);
-	double		tuples = PG_GETARG_FLOAT8(3);
 	HeapTuple	indextuple;
 	Form_pg_index index;
 	double		width = sizeof(IndexTupleData);
@@ -139,15 +167,12 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	double		then;
 	double		used;
 
-	if (alignment != 2 && alignment != 4 && alignment != MAXIMUM_ALIGNOF)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid item alignment: %d", alignment)));
+	memset(estimate, 0, sizeof(IaEstimate));
 	if (get_rel_relam(indexid) != BTREE_AM_OID)
-		PG_RETURN_NULL();
+		return false;
 	indextuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexid));
 	if (!HeapTupleIsValid(indextuple))
-		PG_RETURN_NULL();
+		return false;
 	index = (Form_pg_index) GETSTRUCT(indextuple);
 	partial = !heap_attisnull(indextuple, Anum_pg_index_indpred, NULL);
 	natts = index->indnatts;
@@ -159,7 +184,7 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 		if (!HeapTupleIsValid(atttuple))
 		{
 			ReleaseSysCache(indextuple);
-			PG_RETURN_NULL();
+			return false;
 		}
 		att = (Form_pg_attribute) GETSTRUCT(atttuple);
 		/* varying-length columns mostly have the short, unaligned form */
@@ -168,8 +193,8 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 		else
 			varying = true;
 		column_align[attnum - 1] = att->attlen > 0 ? att->attalign : 0;
-		column_width[attnum - 1] = ia_column_width(indexid, index, attnum, att);
-		column_nulls[attnum - 1] = ia_column_nulls(indexid, index, attnum, partial);
+		column_width[attnum - 1] = ia_column_width(indexid, index, attnum, att, estimate);
+		column_nulls[attnum - 1] = ia_column_nulls(indexid, index, attnum, partial, estimate);
 		width += column_width[attnum - 1];
 		complete *= 1 - column_nulls[attnum - 1];
 		ReleaseSysCache(atttuple);
@@ -248,8 +273,33 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 		now = MAXALIGN((Size) ceil(width)) + sizeof(ItemIdData) + (MAXIMUM_ALIGNOF - 2) / 2.0;
 		then = TYPEALIGN(alignment, (Size) ceil(width)) + sizeof(ItemIdData) + (alignment - 2) / 2.0;
 		keys = Min(Max(used - tids, 0) / now, tuples);
-		PG_RETURN_FLOAT8(keys > 0 ? (tids + keys * then) / (tids + keys * now) : 1);
+		estimate->ratio = keys > 0 ? (tids + keys * then) / (tids + keys * now) : 1;
+		return true;
 	}
+	estimate->ratio = then / now;
 
-	PG_RETURN_FLOAT8(then / now);
+	return true;
+}
+
+/*
+ * index_align.estimated_ratio(relation regclass, alignment int, pages bigint,
+ * tuples float8) returns float8
+ *
+ * Return what ia_estimate() estimates, or NULL if it cannot.
+ */
+Datum
+ia_estimated_ratio(PG_FUNCTION_ARGS)
+{
+	int			alignment = PG_GETARG_INT32(1);
+	IaEstimate	estimate;
+
+	if (alignment != 2 && alignment != 4 && alignment != MAXIMUM_ALIGNOF)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid item alignment: %d", alignment)));
+	if (!ia_estimate(PG_GETARG_OID(0), alignment, (double) PG_GETARG_INT64(2),
+					 PG_GETARG_FLOAT8(3), &estimate))
+		PG_RETURN_NULL();
+
+	PG_RETURN_FLOAT8(estimate.ratio);
 }

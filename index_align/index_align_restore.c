@@ -678,7 +678,7 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 				 errmsg_plural("%d index is still not as a stock server needs it",
 							   "%d indexes are still not as a stock server needs them",
 							   remaining, remaining),
-				 errhint("See the warnings above and the view index_align.indexes.")));
+				 errhint("See the warnings above and the view index_align.status.")));
 	if (shared == NIL && temporary == NIL && !skipped)
 		ereport(NOTICE,
 				(errmsg("all indexes are as a stock server needs them")));

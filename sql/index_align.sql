@@ -1,6 +1,6 @@
 -- Check what the extension reports about indexes: their present alignment, the alignment that
 -- "auto" would choose, which indexes are listed, which are left out, and how good the estimate of
--- the saving is.
+-- the size after a rebuild is.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -48,26 +48,26 @@ FROM pg_index WHERE indrelid = 'keys'::regclass ORDER BY indexrelid::regclass::t
 
 -- The view lists every aligned index, and every index that has the storage parameter.
 ALTER TABLE keys ADD CONSTRAINT keys_unique UNIQUE USING INDEX m_auto;
-SELECT index, table_name, item_alignment, storage_parameter, size > 0 AS size, constraint_name, is_valid
-FROM index_align.indexes WHERE table_name = 'keys'::regclass ORDER BY index::text COLLATE "C";
+SELECT index, relation, item_alignment, storage_parameter, bytes_now > 0 AS bytes, constraint_name, is_valid
+FROM index_align.status WHERE relation = 'keys'::regclass ORDER BY index::text COLLATE "C";
 
 -- The storage parameter takes effect when the index is built.
 ALTER INDEX m_i4 SET (item_alignment = auto);
-SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+SELECT index, item_alignment, storage_parameter FROM index_align.status WHERE index = 'm_i4'::regclass;
 REINDEX INDEX m_i4;
-SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+SELECT index, item_alignment, storage_parameter FROM index_align.status WHERE index = 'm_i4'::regclass;
 ALTER INDEX m_i4 RESET (item_alignment);
-SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+SELECT index, item_alignment, storage_parameter FROM index_align.status WHERE index = 'm_i4'::regclass;
 REINDEX INDEX m_i4;
-SELECT count(*) FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+SELECT count(*) FROM index_align.status WHERE index = 'm_i4'::regclass;
 
 -- A partitioned index has no pages.  The view lists it if it has the storage parameter.
 CREATE TABLE parts (a int, b int) PARTITION BY RANGE (a);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10);
 CREATE INDEX parts_a ON parts (a) WITH (item_alignment = auto, fillfactor = 70);
 CREATE INDEX parts_b ON parts (b);
-SELECT index, table_name, item_alignment, storage_parameter, size IS NULL AS no_size
-FROM index_align.indexes WHERE index::text ~ 'parts' ORDER BY index::text COLLATE "C";
+SELECT index, relation, item_alignment, storage_parameter, bytes_now IS NULL AS no_bytes
+FROM index_align.status WHERE index::text ~ 'parts' ORDER BY index::text COLLATE "C";
 SELECT index_align.item_alignment('parts_a') IS NULL AS no_pages, index_align.auto_alignment('parts_a');
 
 -- Test indexes of temporary and unlogged tables and of materialized views, and an invalid index.
@@ -81,8 +81,8 @@ INSERT INTO twice VALUES (1), (1);
 CREATE UNIQUE INDEX CONCURRENTLY twice_a ON twice (a);
 CREATE INDEX temporary_hash ON temporary USING hash (a);
 RESET default_index_item_alignment;
-SELECT relname, item_alignment, constraint_name, is_valid FROM index_align.indexes JOIN pg_class ON oid = index
-WHERE table_name IN ('temporary'::regclass, 'unlogged'::regclass, 'materialized'::regclass, 'twice'::regclass)
+SELECT relname, item_alignment, constraint_name, is_valid FROM index_align.status JOIN pg_class ON oid = index
+WHERE relation IN ('temporary'::regclass, 'unlogged'::regclass, 'materialized'::regclass, 'twice'::regclass)
 ORDER BY relname COLLATE "C";
 
 -- Indexes of catalogs and of TOAST tables are never aligned.
@@ -105,13 +105,13 @@ SELECT index_align.reset_item_alignment('a_i4');
 SELECT index_align.reset_item_alignment('keys');
 SELECT index_align.reset_item_alignment(4294967295::oid);
 
--- Every role may read the views, with any search_path.
+-- Every role may read the view and call advise(), with any search_path.
 CREATE ROLE regress_index_align_reader;
 SET ROLE regress_index_align_reader;
 SET search_path = pg_temp;
-SELECT count(*) > 20 AS listed FROM index_align.indexes;
-SELECT count(*) >= 0 AS estimated FROM index_align.candidates;
-SELECT index_align.reset_item_alignment((SELECT index FROM index_align.indexes WHERE index::text = 'ia.parts_a'));
+SELECT count(*) > 20 AS listed FROM index_align.status;
+SELECT count(*) >= 0 AS advised FROM index_align.advise();
+SELECT index_align.reset_item_alignment((SELECT index FROM index_align.status WHERE index::text = 'ia.parts_a'));
 RESET ROLE;
 SET search_path = ia, public;
 DROP ROLE regress_index_align_reader;
@@ -124,7 +124,7 @@ SELECT index_align.reset_item_alignment('parts_a');
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (10) TO (20);
 SELECT reloptions FROM pg_class WHERE relname = 'parts_2_a_idx';
 
--- The estimated saving differs from the saving of a rebuild by less than 4 % of the index.
+-- The estimated size differs from the size after a rebuild by less than 4 % of the index.
 CREATE TABLE estimate (i2 int2, few int4, i4 int4, i8 int8, t text, u uuid, none int4, half int4);
 INSERT INTO estimate SELECT i % 5000, i / 10, i, i, repeat('x', 10 + i % 20) || i, md5(i::text)::uuid, NULL, nullif(i * (i % 2), 0) FROM generate_series(1, 30000) i;
 CREATE INDEX e_i2 ON estimate (i2);
@@ -144,15 +144,15 @@ CREATE INDEX e_none ON estimate (none);
 CREATE INDEX e_partial ON estimate (half) WHERE half IS NOT NULL;
 CREATE INDEX e_small ON estimate (i4) WHERE i4 < 500;
 VACUUM ANALYZE estimate;
-SELECT count(*) FROM index_align.candidates WHERE index = 'e_small'::regclass;
-CREATE TABLE estimated AS SELECT index::text AS index, size, estimated_saving FROM index_align.candidates
-  WHERE table_name = 'estimate'::regclass;
+SELECT count(*) FROM index_align.advise() WHERE index = 'e_small'::regclass;
+CREATE TABLE estimated AS SELECT index::text AS index, bytes_now, bytes_after FROM index_align.advise()
+  WHERE relation = 'estimate'::regclass;
 SET default_index_item_alignment = auto;
 REINDEX TABLE estimate;
 RESET default_index_item_alignment;
-SELECT index, abs(size - estimated_saving - pg_relation_size(index::regclass)) < 0.04 * size AS close,
-  (size - pg_relation_size(index::regclass)) * 100 / size >= 4 AS saves
+SELECT index, abs(bytes_after - pg_relation_size(index::regclass)) < 0.04 * bytes_now AS close,
+  (bytes_now - pg_relation_size(index::regclass)) * 100 / bytes_now >= 4 AS saves
 FROM estimated ORDER BY index COLLATE "C";
-SELECT count(*) FROM index_align.candidates WHERE table_name = 'estimate'::regclass;
+SELECT count(*) FROM index_align.advise() WHERE relation = 'estimate'::regclass;
 
 DROP SCHEMA ia CASCADE;

@@ -63,7 +63,7 @@ CALL index_align.restore_stock(4294967295::oid);
 SET default_transaction_read_only = on;
 CALL index_align.restore_stock();
 RESET default_transaction_read_only;
-SELECT count(*) > 10 AS all_there FROM index_align.indexes;
+SELECT count(*) > 10 AS all_there FROM index_align.status;
 
 -- Restore one index, one table, and a table with its partitions.
 SET client_min_messages = notice;
@@ -73,7 +73,7 @@ CALL index_align.restore_stock('t_late', concurrently => false);
 DO $$ BEGIN CALL index_align.restore_stock('unlogged'); END $$;
 CALL index_align.restore_stock('parts');
 SELECT c.relname, c.reloptions FROM pg_class c WHERE c.relname LIKE 'parts%b%' ORDER BY 1;
-SELECT index, item_alignment FROM index_align.indexes WHERE index::text ~ 'parts';
+SELECT index, item_alignment FROM index_align.status WHERE index::text ~ 'parts';
 
 -- Only the owner of a table, and roles with MAINTAIN on it, may restore its indexes.
 CREATE ROLE regress_index_align_owner;
@@ -102,12 +102,12 @@ CALL index_align.restore_stock();
 \set VERBOSITY default
 CALL index_align.restore_stock();
 \set VERBOSITY terse
-SELECT index FROM index_align.indexes;
+SELECT index FROM index_align.status;
 CALL index_align.restore_stock('failing', concurrently => false);
 SELECT c.relname, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'failing'::regclass ORDER BY 1;
 DROP TABLE failing;
 CALL index_align.restore_stock();
-SELECT count(*) FROM index_align.indexes;
+SELECT count(*) FROM index_align.status;
 SELECT count(*) FROM index_align.restore_stock_commands();
 
 -- Nothing else about the indexes has changed.
@@ -133,7 +133,7 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'half_valid'::regclass
 UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = 'half_built'::regclass;
 RESET allow_system_table_mods;
 SELECT index_align.item_alignment('half_built');
-SELECT index, is_valid FROM index_align.indexes ORDER BY index::text COLLATE "C";
+SELECT index, is_valid FROM index_align.status ORDER BY index::text COLLATE "C";
 SELECT * FROM index_align.restore_stock_commands();
 CALL index_align.restore_stock();
 SELECT indexrelid::regclass AS index, indisvalid, indislive FROM pg_index WHERE indrelid = 'half'::regclass ORDER BY 1;
@@ -191,7 +191,7 @@ RESET ROLE;
 RESET event_triggers;
 RESET session_replication_role;
 RESET default_index_item_alignment;
-SELECT count(*) FROM index_align.indexes;
+SELECT count(*) FROM index_align.status;
 DROP EVENT TRIGGER regress_index_align_reindex;
 SET client_min_messages = notice;
 
@@ -201,9 +201,9 @@ SET default_index_item_alignment = auto;
 REINDEX TABLE t;
 ALTER INDEX t_e SET (item_alignment = auto);
 CREATE INDEX parts_auto ON parts (b, a) WITH (item_alignment = auto);
-SELECT count(*) FROM index_align.indexes;
+SELECT count(*) FROM index_align.status;
 SELECT * FROM index_align.restore_stock_commands() \gexec
-SELECT count(*) FROM index_align.indexes;
+SELECT count(*) FROM index_align.status;
 SHOW default_index_item_alignment;
 
 DROP SCHEMA ia CASCADE;

@@ -37,7 +37,7 @@ CONF
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION index_align; CREATE EXTENSION amcheck');
 
-my $aligned = 'SELECT count(*) FROM index_align.indexes';
+my $aligned = 'SELECT count(*) FROM index_align.status';
 my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'index_align worker'};
 my $invalid = 'SELECT count(*) FROM pg_index WHERE NOT indisvalid';
 
@@ -280,7 +280,7 @@ like(
 	'the call skips an invalid aligned index');
 is( $node->safe_psql(
 		'postgres',
-		q{SELECT item_alignment, is_valid FROM index_align.indexes WHERE index::text ~ '_ccnew$'}),
+		q{SELECT item_alignment, is_valid FROM index_align.status WHERE index::text ~ '_ccnew$'}),
 	'2|f',
 	'the invalid index is unchanged');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
@@ -395,7 +395,7 @@ $node->stop;
 $damage{$_}->($file{$_}) for keys %damage;
 $node->start;
 ($ret, $stdout, $stderr) = $node->psql('postgres',
-	'SELECT index, item_alignment FROM index_align.indexes ORDER BY index::text');
+	'SELECT index, item_alignment FROM index_align.status ORDER BY index::text');
 is( $stdout,
 	"damaged_a_sound|4\ndamaged_alignment|\ndamaged_header|\ndamaged_magic|\ndamaged_missing|\ndamaged_z_sound|4",
 	'damaged indexes are listed with the others');
@@ -413,9 +413,17 @@ like(
 	qr/ERROR:  index "damaged_magic" is not a btree/,
 	'the function for one index raises an error');
 is( $node->safe_psql(
-		'postgres', q{SELECT count(*) FROM index_align.candidates WHERE index::text ~ 'damaged'}),
-	'0',
-	'estimates can be listed, without the indexes that need a rebuild anyway');
+		'postgres',
+		q{SELECT index, bytes_after IS NULL, blockers, statement FROM index_align.advise('damaged') WHERE blockers <> '{}' ORDER BY index::text}
+	),
+	join("\n",
+		map { qq(damaged_$_|t|{"the metapage of the index is damaged; REINDEX the index"}|) }
+		sort keys %damage),
+	'advise() says which indexes are damaged');
+is( $node->safe_psql(
+		'postgres', q{SELECT count(*) > 0 FROM index_align.advise() WHERE statement IS NULL}),
+	't',
+	'damaged indexes do not keep advise() from looking at the whole database');
 ($ret, $stderr) = call('');
 is($ret, 0, 'the call restores damaged indexes') or diag $stderr;
 is(() = $stderr =~ /NOTICE:  restored index "public.damaged_/g,

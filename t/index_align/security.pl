@@ -155,8 +155,13 @@ SQL
 
 my @matrix = (
 	[
-		'views',
-		superuser('SELECT * FROM index_align.indexes', 'SELECT * FROM index_align.candidates'), []
+		'status and advise()',
+		superuser(
+			'SELECT * FROM index_align.status',
+			'SELECT * FROM index_align.advise()',
+			map { "SELECT * FROM index_align.advise('role_a.$_')" }
+			  qw(hostile hostile_expression hostile_matview hostile_parted)),
+		[]
 	],
 	[
 		'looks at one index',
@@ -354,7 +359,7 @@ $node->safe_psql('postgres', q{COMMIT PREPARED 'locks'});
 is(end_call($_), '', 'a waiting call finishes without a message') for @calls;
 as_role($node, 'postgres', 'role_b', q{CALL index_align.restore_stock('role_b.slow')});
 is( $node->safe_psql(
-		'postgres', q{SELECT count(*) FROM index_align.indexes WHERE table_name::text ~ 'slow'}),
+		'postgres', q{SELECT count(*) FROM index_align.status WHERE relation::text ~ 'slow'}),
 	'0',
 	'no aligned index is left');
 
@@ -470,7 +475,7 @@ SQL
 		[],
 		"quotes in commands, standard_conforming_strings $strings");
 	is( $node->safe_psql(
-			'postgres', q{SELECT count(*) FROM index_align.indexes WHERE index::text ~ 'quote'}),
+			'postgres', q{SELECT count(*) FROM index_align.status WHERE index::text ~ 'quote'}),
 		'0',
 		'and they work');
 	as_role($node, 'postgres', 'role_a',
@@ -480,7 +485,7 @@ SQL
 		$node, sub { $node->safe_psql('postgres', "$set\nCALL index_align.restore_stock()") },
 		[], "quotes in restore_stock(), standard_conforming_strings $strings");
 	is( $node->safe_psql(
-			'postgres', q{SELECT count(*) FROM index_align.indexes WHERE index::text ~ 'quote'}),
+			'postgres', q{SELECT count(*) FROM index_align.status WHERE index::text ~ 'quote'}),
 		'0',
 		'and it works');
 	$node->safe_psql('postgres', "DROP SCHEMA $schema CASCADE");
