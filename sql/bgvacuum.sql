@@ -49,10 +49,10 @@ SELECT name, superuser, trusted, relocatable FROM pg_available_extension_version
 
 -- Check the settings: their properties, who may change them, and invalid values.
 SELECT name, vartype, context, boot_val, category LIKE 'Developer%' AS developer
-FROM pg_settings WHERE name ~ 'bgwriter_vacuum' ORDER BY name COLLATE "C";
+FROM pg_settings WHERE name ~ 'bgvacuum' ORDER BY name COLLATE "C";
 SELECT boot_val, min_val FROM pg_settings WHERE name = 'bgwriter_lru_maxpages';
-SET bgwriter_vacuum = on;
-ALTER SYSTEM SET bgwriter_vacuum = maybe;
+SET bgvacuum = on;
+ALTER SYSTEM SET bgvacuum = maybe;
 ALTER SYSTEM SET bgwriter_lru_maxpages = -1;
 
 -- Move the extension to another schema, and drop it.

@@ -7,8 +7,8 @@
 
 CREATE TEMP TABLE bv_settings AS
 SELECT s.name, s.wanted, f.setting AS was
-FROM (VALUES ('bgwriter_delay', '10ms'), ('bgwriter_lru_maxpages', '100'), ('bgwriter_vacuum', 'on'),
-  ('debug_bgwriter_vacuum', 'off')) s (name, wanted)
+FROM (VALUES ('bgwriter_delay', '10ms'), ('bgwriter_lru_maxpages', '100'), ('bgvacuum', 'on'),
+  ('debug_bgvacuum', 'off')) s (name, wanted)
 LEFT JOIN pg_file_settings f ON f.name = s.name AND f.sourcefile LIKE '%/postgresql.auto.conf';
 
 -- Wait for a condition on statistics.  Return false if the condition is not met within a minute.
@@ -34,9 +34,9 @@ RETURN pg_stat_get_dead_tuples(relation);
 SELECT format('ALTER SYSTEM SET %I = %L', name, wanted) FROM bv_settings ORDER BY name \gexec
 SELECT pg_reload_conf();
 \o /dev/null
-SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'on' \watch interval=0.05 count=1200 min_rows=1
+SELECT 1 WHERE current_setting('bgvacuum') <> 'on' \watch interval=0.05 count=1200 min_rows=1
 \o
-SHOW bgwriter_vacuum;
+SHOW bgvacuum;
 
 -- Autovacuum is off for these tables, so that only the background writer prunes them.  One table
 -- has HOT updates, one has deleted rows, and the others are tables that the background writer must
@@ -64,7 +64,7 @@ SELECT pg_relation_size('bv_deleted') AS size_before \gset
 
 -- From now on, the background writer visits every page.
 SELECT pg_stat_reset_bgvacuum();
-ALTER SYSTEM SET debug_bgwriter_vacuum = on;
+ALTER SYSTEM SET debug_bgvacuum = on;
 SELECT pg_reload_conf();
 SELECT bv_wait($$ (SELECT tuples_removed >= 1500 AND items_dead >= 500 FROM pg_stat_bgvacuum) $$);
 -- Wait for the statistics, and then for two more rounds, in which the other tables could be
@@ -132,11 +132,11 @@ SELECT count(*) FROM pg_stat_bgvacuum_tables WHERE relid = 'bv_filled'::regclass
 VACUUM bv_deleted;
 SELECT bv_dead('bv_deleted') AS deleted;
 
--- Rows that are deleted while bgwriter_vacuum is off are not pruned, even after it is on again.
-ALTER SYSTEM SET bgwriter_vacuum = off;
+-- Rows that are deleted while bgvacuum is off are not pruned, even after it is on again.
+ALTER SYSTEM SET bgvacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
-SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'off' \watch interval=0.05 count=1200 min_rows=1
+SELECT 1 WHERE current_setting('bgvacuum') <> 'off' \watch interval=0.05 count=1200 min_rows=1
 \o
 SELECT pg_stat_reset_bgvacuum();
 SELECT pages_pruned, tuples_removed, items_dead, bytes_freed, pages_published, pages_reused FROM pg_stat_bgvacuum;
@@ -144,17 +144,17 @@ CREATE TABLE bv_off (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = 
 INSERT INTO bv_off TABLE bv_hot;
 UPDATE bv_off SET t = repeat('x', 100);
 SELECT pg_stat_force_next_flush();
-ALTER SYSTEM SET bgwriter_vacuum = on;
+ALTER SYSTEM SET bgvacuum = on;
 SELECT pg_reload_conf();
 SELECT rounds FROM pg_stat_bgvacuum \gset
 SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
 SELECT bv_dead('bv_off') AS off;
 
--- Temporary tables have no stamps, even if they are pruned while bgwriter_vacuum is off.
-ALTER SYSTEM SET bgwriter_vacuum = off;
+-- Temporary tables have no stamps, even if they are pruned while bgvacuum is off.
+ALTER SYSTEM SET bgvacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
-SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'off' \watch interval=0.05 count=1200 min_rows=1
+SELECT 1 WHERE current_setting('bgvacuum') <> 'off' \watch interval=0.05 count=1200 min_rows=1
 \o
 INSERT INTO bv_temp SELECT i, repeat('x', 100) FROM generate_series(1001, 6000) i;
 UPDATE bv_temp SET t = repeat('y', 100);

@@ -32,7 +32,7 @@ SELECT count(*), count(mode) AS mode, count(write_unit) AS write_unit, count(cac
 FROM wd_stat;
 
 -- The values agree with the settings.
-SELECT CASE current_setting('wal_direct_io')
+SELECT CASE current_setting('wal_directio')
   WHEN 'off' THEN mode = 'buffered' AND fallback_reason IS NULL AND direct_writes = 0 AND direct_inits = 0
   ELSE (mode = 'direct') = (fallback_reason IS NULL) END AS mode,
   mode IN ('direct', 'buffered') AS mode_known,
@@ -41,7 +41,7 @@ SELECT CASE current_setting('wal_direct_io')
   write_unit >= CASE current_setting('wal_write_unit') WHEN 'auto' THEN 4096 ELSE replace(current_setting('wal_write_unit'), 'force_', '')::int END AS unit,
   mode = 'buffered' OR coalesce(minimum_unit <= write_unit, true) AS minimum_unit,
   cache_relief = CASE current_setting('wal_cache_relief')
-    WHEN 'auto' THEN current_setting('wal_direct_io') <> 'off' ELSE current_setting('wal_cache_relief')::bool END AS relief,
+    WHEN 'auto' THEN current_setting('wal_directio') <> 'off' ELSE current_setting('wal_cache_relief')::bool END AS relief,
   stats_since BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now() AS since
 FROM wd_stat;
 

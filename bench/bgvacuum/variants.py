@@ -8,7 +8,7 @@ from bench.lib.console import BenchError
 from bench.lib.paths import bindir
 from bench.lib.server import Cluster
 
-SETTING = "bgwriter_vacuum"
+SETTING = "bgvacuum"
 SETTINGS = {SETTING: "on"}
 EXTENSION = "bgvacuum"
 

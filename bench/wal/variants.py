@@ -9,7 +9,7 @@ from bench.lib.console import BenchError
 from bench.lib.foreign import read_text
 from bench.lib.server import Cluster
 
-MODE = "wal_direct_io"
+MODE = "wal_directio"
 UNIT = "wal_write_unit"
 RELIEF = "wal_cache_relief"
 

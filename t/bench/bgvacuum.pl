@@ -28,7 +28,7 @@ my $stock = "$top/build/$major/stock";
 my $has_stock = -x "$stock/bin/postgres";
 
 needs_python();
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my ($code, $out, $err) =
   bench($top, 'bgvacuum', '--quick', '--json', "$work/results/bgvacuum.json");
@@ -81,7 +81,7 @@ is_deeply(
 	],
 	'every workload ran with its variants');
 
-# Samples of the runs in which bgwriter_vacuum is switched on and off in turn
+# Samples of the runs in which bgvacuum is switched on and off in turn
 my ($drops, $switched, $rest) = ([], [], []);
 push @{
 	  $_->{workload} =~ /^temporary/ ? $drops
@@ -93,8 +93,8 @@ push @{
 $samples = $rest;
 foreach my $sample (@$switched)
 {
-	cmp_ok($sample->{tps}{$_}, '>', 0,
-		"$sample->{workload}, round $sample->{round}: operations ran while bgwriter_vacuum was $_")
+	cmp_ok($sample->{tps}{$_},
+		'>', 0, "$sample->{workload}, round $sample->{round}: operations ran while bgvacuum was $_")
 	  foreach qw(on off);
 }
 
@@ -190,7 +190,7 @@ foreach my $sample (grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples)
 		is("$rounds $pruned", '0 0', "$title: bgwriter does not prune");
 	}
 }
-cmp_ok($counters{$_}, '>', 0, "bgwriter with bgwriter_vacuum = on did some work: $_")
+cmp_ok($counters{$_}, '>', 0, "bgwriter with bgvacuum = on did some work: $_")
   foreach qw(pages_pruned pages_frozen pages_published);
 SKIP:
 {
@@ -286,7 +286,7 @@ SKIP:
 	fails_like(
 		$plain,
 		[ 'bgvacuum', '--quick' ],
-		qr/the server has no setting "bgwriter_vacuum"[^\n]*run "make server"/,
+		qr/the server has no setting "bgvacuum"[^\n]*run "make server"/,
 		'a server without bgvacuum_patch');
 	# The stage has the settings of the stages before it, too.
 	fails_like(
@@ -313,8 +313,8 @@ fails_like(
 	'a server that is not there');
 fails_like(
 	$top,
-	[ 'bgvacuum', '--variant', 'a::bgwriter_vacuum' ],
-	qr/invalid setting "bgwriter_vacuum"/,
+	[ 'bgvacuum', '--variant', 'a::bgvacuum' ],
+	qr/invalid setting "bgvacuum"/,
 	'a setting without a value');
 fails_like(
 	$top,

@@ -29,7 +29,7 @@ use Test::More;
 my $stock = "$top/build/$major/stock";
 
 needs_python();
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my @small = ('--quick', '--seconds', '0.5', '--memory', '96');
 my ($code, $out, $err) =
@@ -217,7 +217,7 @@ SKIP:
 {
 	skip "no build/$major/stock to be refused", 6 unless -x "$stock/bin/postgres";
 	my $plain = checkout("$work/plain", $stock);
-	my $says = qr/the server has no setting "wal_direct_io"[^\n]*run "make server"/;
+	my $says = qr/the server has no setting "wal_directio"[^\n]*run "make server"/;
 
 	fails_like($plain, [ 'wal', '--quick' ], $says, 'a server without wal_directio_patch');
 	fails_like(

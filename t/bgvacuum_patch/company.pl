@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $node = bgvacuum_node(
 	'company',

@@ -2,7 +2,7 @@
 # server, and let it recover.  A wrong prune changes the output of a test, or leaves a heap in which
 # amcheck finds an error.
 #
-# A soak run repeats the tests with few buffers, and without debug_bgwriter_vacuum.  It also runs
+# A soak run repeats the tests with few buffers, and without debug_bgvacuum.  It also runs
 # the isolation tests, and the TAP tests of recovery and of other features that depend on pruning.
 use strict;
 use warnings FATAL => 'all';
@@ -19,7 +19,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 $PgDense::Core::any_order = 1;
 $PgDense::Core::normalize = \&normalize_core;
@@ -34,16 +34,15 @@ my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my @rounds = (
 	[
 		'forced',
-		"shared_buffers = 32MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n",
-		300
+		"shared_buffers = 32MB\nbgvacuum = on\ndebug_bgvacuum = on\nbgwriter_delay = 10ms\n", 300
 	]);
 push @rounds,
   [
 	'few_buffers',
-	"shared_buffers = 2MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\nwal_consistency_checking = all\n",
+	"shared_buffers = 2MB\nbgvacuum = on\ndebug_bgvacuum = on\nbgwriter_delay = 10ms\nwal_consistency_checking = all\n",
 	300
   ],
-  [ 'demand', "shared_buffers = 2MB\nbgwriter_vacuum = on\nbgwriter_delay = 10ms\n", 0 ]
+  [ 'demand', "shared_buffers = 2MB\nbgvacuum = on\nbgwriter_delay = 10ms\n", 0 ]
   if $ENV{PGDENSE_SOAK};
 
 for my $round (@rounds)
@@ -87,17 +86,11 @@ CONF
 }
 
 core_tap(
-	$regress,
-	$tmp,
-	"bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n",
-	'src/test/recovery',
-	'src/test/subscription',
-	'src/bin/pg_amcheck',
-	'src/bin/pg_rewind',
-	'src/bin/pg_basebackup',
-	'src/bin/pg_combinebackup',
-	'src/bin/scripts',
-	'contrib/amcheck',
-	'contrib/pg_visibility') if $ENV{PGDENSE_SOAK};
+	$regress, $tmp,
+	"bgvacuum = on\ndebug_bgvacuum = on\nbgwriter_delay = 10ms\n", 'src/test/recovery',
+	'src/test/subscription', 'src/bin/pg_amcheck',
+	'src/bin/pg_rewind', 'src/bin/pg_basebackup',
+	'src/bin/pg_combinebackup', 'src/bin/scripts',
+	'contrib/amcheck', 'contrib/pg_visibility') if $ENV{PGDENSE_SOAK};
 
 done_testing();

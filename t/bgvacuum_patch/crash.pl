@@ -6,7 +6,7 @@
 # - heaps, indexes and checksums are valid.
 #
 # In each round, bgwriter prunes 2,000 pages (5,000 with PGDENSE_SOAK) before the kill.  Without
-# debug_bgwriter_vacuum it prunes a tenth of this number, because it leaves pages alone that are not
+# debug_bgvacuum it prunes a tenth of this number, because it leaves pages alone that are not
 # worth a prune.  Some crashes happen during recovery.  There are six rounds, or 100 with
 # PGDENSE_SOAK.  PGDENSE_FUZZ_SEED is the random seed, which the test prints.
 use strict;
@@ -23,7 +23,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my ($rounds, $pages) = $ENV{PGDENSE_SOAK} ? (100, 5_000) : (6, 2_000);
@@ -41,11 +41,11 @@ my $checksums = $node->safe_psql('postgres', 'SHOW data_checksums') eq 'on' ? 1 
 
 for my $round (1 .. $rounds)
 {
-	# Switch data checksums, page images and debug_bgwriter_vacuum on and off in turn.
+	# Switch data checksums, page images and debug_bgvacuum on and off in turn.
 	my $want_checksums = $round % 4 >= 2;
 	my $images = $round % 2 ? 'on' : 'off';
 	my $forced = $round % 3 ? 'on' : 'off';
-	# Without debug_bgwriter_vacuum, bgwriter looks only at pages that are soon evicted.
+	# Without debug_bgvacuum, bgwriter looks only at pages that are soon evicted.
 	my $buffers =
 	  $forced eq 'on'
 	  ? ('4MB', '16MB', '64MB')[ int(rand(3)) ]
@@ -79,7 +79,7 @@ for my $round (1 .. $rounds)
 	$node->append_conf('postgresql.conf', <<"CONF");
 full_page_writes = $images
 wal_consistency_checking = '$compare'
-debug_bgwriter_vacuum = $forced
+debug_bgvacuum = $forced
 shared_buffers = $buffers
 CONF
 	$node->start;

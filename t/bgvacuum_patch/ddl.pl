@@ -20,7 +20,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my $seconds = $ENV{PGDENSE_SOAK} ? 600 : 10;

@@ -20,7 +20,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $seconds = $ENV{PGDENSE_SOAK} ? 120 : 6;
@@ -100,8 +100,7 @@ sub still_prunes
 sub check_defaults
 {
 	my $node = PostgreSQL::Test::Cluster->new('defaults');
-	my %expected =
-	  (bgwriter_vacuum => 'off', bgwriter_lru_maxpages => '100', debug_bgwriter_vacuum => 'off');
+	my %expected = (bgvacuum => 'off', bgwriter_lru_maxpages => '100', debug_bgvacuum => 'off');
 
 	$node->init;
 	$node->start;
@@ -119,11 +118,11 @@ sub check_defaults
 			"$name: cannot be set in a session");
 	}
 
-	# bgwriter does not prune pages that change while bgwriter_vacuum is off, or while background
+	# bgwriter does not prune pages that change while bgvacuum is off, or while background
 	# writing is off.
 	my @lines;
-	for my $settings ('debug_bgwriter_vacuum = on',
-		'bgwriter_vacuum = on; bgwriter_lru_maxpages = 0; debug_bgwriter_vacuum = on')
+	for my $settings ('debug_bgvacuum = on',
+		'bgvacuum = on; bgwriter_lru_maxpages = 0; debug_bgvacuum = on')
 	{
 		$node->append_conf(
 			'postgresql.conf',
@@ -152,10 +151,10 @@ sub check_values
 	my $invalid = sub { return qr/ERROR:  invalid value for parameter "$_[0]": / };
 	# name, value, and the error message or the new value
 	my @cases = (
-		[ 'bgwriter_vacuum', 'maybe', $boolean ],
-		[ 'bgwriter_vacuum', '2', $boolean ],
-		[ 'bgwriter_vacuum', '', $boolean ],
-		[ 'debug_bgwriter_vacuum', 'force', $boolean ],
+		[ 'bgvacuum', 'maybe', $boolean ],
+		[ 'bgvacuum', '2', $boolean ],
+		[ 'bgvacuum', '', $boolean ],
+		[ 'debug_bgvacuum', 'force', $boolean ],
 		[ 'bgwriter_lru_maxpages', '-1', $range, 0, 1073741823 ],
 		[ 'bgwriter_lru_maxpages', '1073741824', $range, 0, 1073741823 ],
 		[ 'bgwriter_lru_maxpages', 'auto', $invalid ],
@@ -185,26 +184,25 @@ sub check_values
 	# Reload a configuration file with wrong values.
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	my $from = -s $node->logfile;
-	$node->append_conf('postgresql.conf',
-		"bgwriter_vacuum = perhaps\nbgwriter_lru_maxpages = -3\n");
+	$node->append_conf('postgresql.conf', "bgvacuum = perhaps\nbgwriter_lru_maxpages = -3\n");
 	$node->reload;
-	for my $name (qw(bgwriter_vacuum bgwriter_lru_maxpages))
+	for my $name (qw(bgvacuum bgwriter_lru_maxpages))
 	{
 		ok( $node->wait_for_log(
 				qr/LOG:  (?:parameter "$name" requires a Boolean value|-3 is outside the valid range for parameter "$name")/,
 				$from),
 			"$name: the log reports the wrong value in the file");
 	}
-	is($node->safe_psql('postgres', 'SHOW bgwriter_vacuum'),
+	is($node->safe_psql('postgres', 'SHOW bgvacuum'),
 		'on', 'a wrong value in the file does not change the setting');
 	still_prunes($node, 'with wrong values in the file');
 
 	my ($code, $out, $err) = $node->psql('postgres',
-		'CREATE ROLE somebody; SET ROLE somebody; ALTER SYSTEM SET bgwriter_vacuum = off');
+		'CREATE ROLE somebody; SET ROLE somebody; ALTER SYSTEM SET bgvacuum = off');
 	like(
 		$err,
-		qr/ERROR:  permission denied to set parameter "bgwriter_vacuum"/,
-		'an ordinary user cannot set bgwriter_vacuum');
+		qr/ERROR:  permission denied to set parameter "bgvacuum"/,
+		'an ordinary user cannot set bgvacuum');
 	$node->stop;
 }
 
@@ -222,8 +220,8 @@ sub check_load
 
 	# settings
 	my %values = (
-		bgwriter_vacuum => [qw(on off)],
-		debug_bgwriter_vacuum => [qw(on off)],
+		bgvacuum => [qw(on off)],
+		debug_bgvacuum => [qw(on off)],
 		bgwriter_lru_maxpages => [qw(0 1 100 1073741823)],
 		bgwriter_delay => [qw(10 20 100)],
 		bgwriter_lru_multiplier => [qw(0 2 10)],
@@ -323,7 +321,7 @@ sub check_missing_status
 	my $pages = 5;
 
 	# Five rows leave free space on a page, so that sessions do not prune it.
-	set_parameters($node, bgwriter_vacuum => 'off');
+	set_parameters($node, bgvacuum => 'off');
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE status (i int, v text) WITH (autovacuum_enabled = off);
 ALTER TABLE status ALTER v SET STORAGE PLAIN;
@@ -345,7 +343,7 @@ SQL
 	rename $segment, "$segment.moved" or die "could not rename $segment: $!";
 	my $from = -s $node->logfile;
 	$node->start;
-	set_parameters($node, bgwriter_vacuum => 'on');
+	set_parameters($node, bgvacuum => 'on');
 
 	my $pid = bgwriter_pid($node);
 	my $unreadable = qr/ERROR:  could not access status of transaction/;
@@ -452,7 +450,7 @@ sub check_damaged_pages
 	  if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 
 	my (%file, %cases);
-	set_parameters($node, bgwriter_vacuum => 'off');
+	set_parameters($node, bgvacuum => 'off');
 	for my $case (map { ("${_}_dead", "${_}_live") } sort keys %damages)
 	{
 		$row = $case =~ /_dead$/ ? 5 : 25;
@@ -478,7 +476,7 @@ SQL
 		close $file or die $!;
 	}
 	$node->start;
-	set_parameters($node, bgwriter_vacuum => 'on');
+	set_parameters($node, bgvacuum => 'on');
 
 	# bgwriter tries a page after a session has changed another row on it.
 	for my $case (sort keys %cases)

@@ -18,12 +18,11 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $node = bgvacuum_node('offers',
 	conf =>
-	  "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_logical_replication_workers = 0\n"
-);
+	  "debug_bgvacuum = off\nbgwriter_lru_maxpages = 100\nmax_logical_replication_workers = 0\n");
 my $rows = 100_000;
 
 # make_table(TABLE, FILLFACTOR) - make a table with rows of 136 bytes (140 with the line pointer).
@@ -124,11 +123,11 @@ is_deeply(
 	tuples_after(
 		'tight',
 		3001,
-		"UPDATE tight SET n = n WHERE id = 1;\nALTER SYSTEM SET bgwriter_vacuum = off;\nDO 'BEGIN PERFORM pg_reload_conf(); PERFORM pg_sleep(0.5); END'"
+		"UPDATE tight SET n = n WHERE id = 1;\nALTER SYSTEM SET bgvacuum = off;\nDO 'BEGIN PERFORM pg_reload_conf(); PERFORM pg_sleep(0.5); END'"
 	),
 	[ 0, 0 ],
-	'bgwriter_vacuum = off: a page is pruned as on a stock server');
-set_parameters($node, bgwriter_vacuum => 'on');
+	'bgvacuum = off: a page is pruned as on a stock server');
+set_parameters($node, bgvacuum => 'on');
 
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');
@@ -142,7 +141,7 @@ $node = bgvacuum_node(
 	'busy',
 	shared_buffers => '32MB',
 	conf =>
-	  "debug_bgwriter_vacuum = off\nbgwriter_delay = 2s\nmax_logical_replication_workers = 0\n");
+	  "debug_bgvacuum = off\nbgwriter_delay = 2s\nmax_logical_replication_workers = 0\n");
 $rows = 300_000;
 $node->safe_psql('postgres', <<"SQL");
 CREATE TABLE busy (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (autovacuum_enabled = off);

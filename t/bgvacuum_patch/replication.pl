@@ -24,7 +24,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $stock_path = stock_path();
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
@@ -118,7 +118,7 @@ sub without_parameters
 	my $file = $node->data_dir . '/postgresql.conf';
 	my $text = slurp_file($file);
 
-	$text =~ s/^(?:bgwriter_vacuum|debug_bgwriter_vacuum) .*\n//mg;
+	$text =~ s/^(?:bgvacuum|debug_bgvacuum) .*\n//mg;
 	unlink $file;
 	append_to_file($file, $text);
 	return;
@@ -261,8 +261,7 @@ my $near = standby('near', $primary);
 $near->append_conf('postgresql.conf', "max_standby_streaming_delay = 100ms\n");
 $near->start;
 $_->{bgvacuum} = 1 for $primary, $cascade, $near;
-is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'),
-	'on', 'bgwriter_vacuum is on on the standby');
+is($near->safe_psql('postgres', 'SHOW bgvacuum'), 'on', 'bgvacuum is on on the standby');
 
 # Run the clients, with readers on all standbys.
 work($primary, [ $stock, $cascade, $near ]);
@@ -457,7 +456,7 @@ same_data($primary, $stock, $cascade, $near);
 	my $follower = hand_over($stock, 'follower', undef);
 	$follower->append_conf('postgresql.conf',
 		"primary_conninfo = '@{[ $primary->connstr ]} application_name=follower'\nprimary_slot_name = ''\n"
-		  . "bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_lru_maxpages = 1000\n");
+		  . "bgvacuum = on\ndebug_bgvacuum = on\nbgwriter_lru_maxpages = 1000\n");
 	$follower->set_standby_mode;
 	$follower->{bgvacuum} = 1;
 	$follower->start;

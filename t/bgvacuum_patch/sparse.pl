@@ -14,13 +14,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 # 256 buffers, and a table of 2,000 pages with 50 rows each
 my $rows = 100_000;
 my $node = bgvacuum_node('sparse',
 	conf =>
-	  "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_parallel_workers_per_gather = 0\nmax_logical_replication_workers = 0\n"
+	  "debug_bgvacuum = off\nbgwriter_lru_maxpages = 100\nmax_parallel_workers_per_gather = 0\nmax_logical_replication_workers = 0\n"
 );
 make_table('single');
 $node->safe_psql('postgres', <<"SQL");
@@ -268,9 +268,9 @@ is(table_stats('pruning', 'vacuumed'), 'f', 'more updates: few pages are pruned'
 
 # Updates bring the visibility map into memory.
 make_table('unmapped', 70);
-set_parameters($node, bgwriter_vacuum => 'off');
+set_parameters($node, bgvacuum => 'off');
 $node->safe_psql('postgres', update_many('unmapped'));
-set_parameters($node, bgwriter_vacuum => 'on');
+set_parameters($node, bgvacuum => 'on');
 $node->restart;
 $node->safe_psql('postgres', update_many('unmapped'));
 cmp_ok(table_stats('pages_visible', 'unmapped'),
@@ -280,10 +280,10 @@ cmp_ok(table_stats('pages_visible', 'unmapped'),
 $node->safe_psql('postgres',
 	'CREATE TABLE unvacuumed (LIKE single INCLUDING ALL) WITH (fillfactor = 70, autovacuum_enabled = off)'
 );
-set_parameters($node, bgwriter_vacuum => 'off');
+set_parameters($node, bgvacuum => 'off');
 $node->safe_psql('postgres',
 	"INSERT INTO unvacuumed SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i");
-set_parameters($node, bgwriter_vacuum => 'on');
+set_parameters($node, bgvacuum => 'on');
 $node->safe_psql('postgres', update_many('unvacuumed'));
 is($node->safe_psql('postgres', "SELECT pg_relation_size('unvacuumed', 'vm')"),
 	0, 'no map: updates do not create one');

@@ -19,12 +19,12 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 # Each table is small compared with shared buffers.  So bgwriter visits its pages only with
-# debug_bgwriter_vacuum, which is off at first.
+# debug_bgvacuum, which is off at first.
 my $node = bgvacuum_node('statistics', shared_buffers => '32MB', conf => <<'CONF');
-debug_bgwriter_vacuum = off
+debug_bgvacuum = off
 max_logical_replication_workers = 0
 autovacuum_naptime = 1s
 autovacuum_vacuum_threshold = 50
@@ -72,7 +72,7 @@ is( statistics('n_dead_tup'),
 	'sessions report the dead rows');
 
 my $stats = bgvacuum_stats($node);
-set_parameters($node, debug_bgwriter_vacuum => 'on');
+set_parameters($node, debug_bgvacuum => 'on');
 ok(wait_for_stat($node, 'tuples_removed', 2800, $stats), 'bgwriter removes the dead rows');
 is( statistics('n_dead_tup'),
 	'control 2000, deleted 800, updated 0',
@@ -105,7 +105,7 @@ for my $case ([ 'UPDATE', 0 ], [ 'DELETE', 1 ])
 	my $table = "offered_$offered";
 	my $what = $offered ? 'rows are deleted' : 'rows are updated';
 
-	set_parameters($node, debug_bgwriter_vacuum => 'off');
+	set_parameters($node, debug_bgvacuum => 'off');
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE $table (i int, t text);
 INSERT INTO $table SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
@@ -117,7 +117,7 @@ SQL
 		? "DELETE FROM $table WHERE i % 2 = 0"
 		: "UPDATE $table SET t = repeat('y', 100) WHERE i % 2 = 0");
 	$stats = bgvacuum_stats($node);
-	set_parameters($node, debug_bgwriter_vacuum => 'on');
+	set_parameters($node, debug_bgvacuum => 'on');
 	ok(wait_for_stat($node, 'items_dead', 1000, $stats), "$what: pages are pruned");
 
 	my ($before, $after) = split /\n/, $node->safe_psql('postgres', <<"SQL");
@@ -156,7 +156,7 @@ for my $mode ('fast', 'immediate')
 {
 	my $reset = $node->safe_psql('postgres', 'SELECT stats_reset FROM pg_stat_bgvacuum');
 
-	set_parameters($node, bgwriter_vacuum => 'off');
+	set_parameters($node, bgvacuum => 'off');
 	$node->stop($mode);
 	$node->start;
 	$stats = bgvacuum_stats($node);
@@ -172,7 +172,7 @@ check_log($node, 'in the end');
 $node->stop;
 
 # bgwriter_flush_after applies to the writes of bgwriter, as on a stock server.
-$node = bgvacuum_node('writeback', conf => "debug_bgwriter_vacuum = off\nfsync = on\n");
+$node = bgvacuum_node('writeback', conf => "debug_bgvacuum = off\nfsync = on\n");
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE large (id int PRIMARY KEY, n int NOT NULL, pad text);
 INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i;
@@ -189,7 +189,7 @@ for my $case (
 
 	set_parameters(
 		$node,
-		bgwriter_vacuum => $vacuum,
+		bgvacuum => $vacuum,
 		bgwriter_lru_maxpages => $pages,
 		backend_flush_after => $backend,
 		bgwriter_flush_after => $bgwriter);
@@ -205,7 +205,7 @@ for my $case (
 		$told    -= $writebacks;
 	}
 	my $what =
-	  "bgwriter_vacuum = $vacuum, $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
+	  "bgvacuum = $vacuum, $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
 	cmp_ok($written, '>=', 200, "$what: bgwriter writes pages");
 	is($told > 0 ? 1 : 0, $expected, "$what: whether the kernel is told to write them out")
 	  or diag "$told of $written";
@@ -220,7 +220,7 @@ for my $case (
 
 	set_parameters(
 		$node,
-		bgwriter_vacuum => 'on',
+		bgvacuum => 'on',
 		bgwriter_lru_maxpages => 1,
 		bgwriter_delay => '200ms');
 	my $before = $node->safe_psql('postgres', $writes);

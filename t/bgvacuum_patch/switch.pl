@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $node = bgvacuum_node(
 	'switch',
@@ -35,11 +35,11 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 
 	while (time() < $until)
 	{
-		$node->append_conf('postgresql.conf', 'bgwriter_vacuum = ' . ($turn++ % 2 ? 'on' : 'off'));
+		$node->append_conf('postgresql.conf', 'bgvacuum = ' . ($turn++ % 2 ? 'on' : 'off'));
 		$node->reload;
 		usleep(150_000);
 	}
-	$node->append_conf('postgresql.conf', 'bgwriter_vacuum = on');
+	$node->append_conf('postgresql.conf', 'bgvacuum = on');
 	$node->reload;
 	cmp_ok(ledger_finish($load, 'on and off'),
 		'>', 500, 'on and off: clients ran more than 500 transactions');
@@ -51,7 +51,7 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 
 # While background vacuum is off, no page is pruned, and the counters do not change.
 {
-	set_parameters($node, bgwriter_vacuum => 'off');
+	set_parameters($node, bgvacuum => 'off');
 	# Wait until a round that has begun has ended.
 	usleep(500_000);
 	my $stats = bgvacuum_stats($node);
@@ -60,7 +60,7 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	is_deeply(bgvacuum_stats($node), $stats, 'off: the counters do not change');
 
 	# Without background writing, no page is pruned, either.
-	set_parameters($node, bgwriter_vacuum => 'on', bgwriter_lru_maxpages => 0);
+	set_parameters($node, bgvacuum => 'on', bgwriter_lru_maxpages => 0);
 	usleep(500_000);
 	$stats = bgvacuum_stats($node);
 	$load = ledger_load($node, 2);
@@ -72,10 +72,10 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	$node->reload;
 }
 
-# Run without debug_bgwriter_vacuum, as in production.  Only pages that are about to be written are
+# Run without debug_bgvacuum, as in production.  Only pages that are about to be written are
 # pruned.  The table is larger than shared buffers.
 {
-	set_parameters($node, debug_bgwriter_vacuum => 'off');
+	set_parameters($node, debug_bgvacuum => 'off');
 	$node->safe_psql('postgres', <<'SQL');
 CREATE TABLE large (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (autovacuum_enabled = off);
 INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i;
@@ -113,7 +113,7 @@ SQL
 	my $until = time() + 15;
 	my @values = (
 		[ 'bgwriter_lru_maxpages', 100, 0, 1000, 1 ],
-		[ 'debug_bgwriter_vacuum', 'off', 'on' ],
+		[ 'debug_bgvacuum', 'off', 'on' ],
 		[ 'bgwriter_lru_multiplier', 0, 10, 2 ],
 		[ 'bgwriter_delay', '50ms', '10ms' ]);
 	my @commands = (

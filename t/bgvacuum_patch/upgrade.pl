@@ -21,13 +21,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $stock_path = stock_path();
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 my $seconds = $ENV{PGDENSE_SOAK} ? 60 : 4;
-my $parameters = qr/^(?:bgwriter_vacuum|debug_bgwriter_vacuum) .*\n/m;
+my $parameters = qr/^(?:bgvacuum|debug_bgvacuum) .*\n/m;
 
 # The two rows of each pair of "a" have the sum 0 after each transaction.  "log" has a row for each
 # transaction.
@@ -141,7 +141,7 @@ for my $turn (0 .. 5)
 				0, "$name: the server does not start with the parameters");
 			like(
 				slurp_file($node->logfile),
-				qr/unrecognized configuration parameter "(?:debug_)?bgwriter_vacuum" in file/,
+				qr/unrecognized configuration parameter "(?:debug_)?bgvacuum" in file/,
 				"$name: the log names the unknown parameter");
 		}
 		my $conf = $node->data_dir . '/postgresql.conf';

@@ -25,7 +25,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 # No process but the sessions of the test must be connected.  So switch off the logical replication
 # launcher, which would be connected as well.

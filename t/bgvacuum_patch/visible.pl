@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 
 # All pages stay in memory and stay dirty, while checks read other pages.
 my $node = bgvacuum_node(
@@ -315,7 +315,7 @@ $node->safe_psql('postgres',
 
 	# VACUUM looks up the xids of the rows that it freezes page by page, not row by row.  Each
 	# session reports its lookups before it ends.
-	set_parameters($node, bgwriter_vacuum => 'off');
+	set_parameters($node, bgvacuum => 'off');
 	$node->safe_psql('postgres',
 		q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off; SELECT pg_stat_force_next_flush()}
 	);
@@ -327,11 +327,11 @@ $node->safe_psql('postgres',
 	cmp_ok($more, '<', 1000, 'VACUUM: it looks up fewer xids than there are rows');
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM singly_off'),
 		4000, 'VACUUM: all rows are there');
-	set_parameters($node, bgwriter_vacuum => 'on');
+	set_parameters($node, bgvacuum => 'on');
 }
 
 ## While the horizon does not move, bgwriter tries full pages once, and not in each round.
-set_parameters($node, debug_bgwriter_vacuum => 'off');
+set_parameters($node, debug_bgvacuum => 'off');
 {
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres',
@@ -352,7 +352,7 @@ set_parameters($node, debug_bgwriter_vacuum => 'off');
 		'waiting: the pages are frozen after the snapshot has ended');
 	check_heaps($node, 'waiting');
 }
-set_parameters($node, debug_bgwriter_vacuum => 'on');
+set_parameters($node, debug_bgvacuum => 'on');
 
 ## Use more tables than there are slots for tables (256).
 $node->safe_psql('postgres',

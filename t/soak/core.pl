@@ -20,9 +20,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+needs_patch('bgvacuum_patch', 'bgvacuum');
 needs_patch('index_align', 'default_index_item_alignment');
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 needs_patch('toast_policy', 'toast_min_saved_chunks');
 
 $PgDense::Core::any_order = 1;
@@ -37,12 +37,12 @@ my ($major) = `pg_config --version` =~ /(\d+)/;
 # If the directory does not support direct I/O, the tests run with the fallback to buffered WAL.
 my $direct = can_write_directly($tmp);
 my @methods = $major >= 18 ? qw(worker io_uring sync) : ('');
-my $forced = "debug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n";
+my $forced = "debug_bgvacuum = on\nbgwriter_delay = 10ms\n";
 my $switches = <<'CONF';
-bgwriter_vacuum = on
+bgvacuum = on
 default_index_item_alignment = auto
 toast_min_saved_chunks = 1
-wal_direct_io = try
+wal_directio = try
 wal_write_unit = auto
 CONF
 

@@ -22,7 +22,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $mb = 1;
 my $size = $mb * 1024 * 1024;
@@ -61,11 +61,11 @@ for my $setting (
 	[ 'try', 8192, 'refused' ])
 {
 	my ($direct, $unit, $refused) = @$setting;
-	my $what = "wal_direct_io = $direct, wal_write_unit = $unit" . ($refused ? ', refused' : '');
+	my $what = "wal_directio = $direct, wal_write_unit = $unit" . ($refused ? ', refused' : '');
 	my $file = $node->basedir . '/events';
 	my $refuse = $node->basedir . '/refuse';
 
-	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	set_parameters($node, wal_directio => $direct, wal_write_unit => $unit);
 	my $redo = redo_of($dir);
 	my $from = log_position($node);
 	{

@@ -1,4 +1,4 @@
-# Run PostgreSQL's own regression tests with wal_direct_io and wal_write_unit = 512.  Then kill the
+# Run PostgreSQL's own regression tests with wal_directio and wal_write_unit = 512.  Then kill the
 # server, and recover.  A soak run also runs the isolation tests, uses other units, writes WAL
 # through the page cache, and runs the TAP tests of recovery and of the programs that read and copy
 # WAL.
@@ -17,7 +17,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
@@ -25,11 +25,11 @@ my $no_direct =
   can_write_directly($tmp) ? undef : 'no mount: the folder of the test does not take direct I/O';
 
 # [name, segment size in MB, parameters]
-my @rounds = ([ 'direct_512', 1, wal_direct_io => 'on', wal_write_unit => 512, fsync => 'off' ]);
+my @rounds = ([ 'direct_512', 1, wal_directio => 'on', wal_write_unit => 512, fsync => 'off' ]);
 push @rounds,
   [
 	'direct_4096', 16,
-	wal_direct_io => 'on',
+	wal_directio => 'on',
 	wal_write_unit => 4096,
 	wal_sync_method => 'open_datasync',
 	wal_init_zero => 'off',
@@ -37,7 +37,7 @@ push @rounds,
   ],
   [
 	'direct_8192', 1,
-	wal_direct_io => 'on',
+	wal_directio => 'on',
 	wal_write_unit => 8192,
 	fsync => 'off',
 	wal_buffers => '64kB'
@@ -99,7 +99,7 @@ SKIP:
 	skip $no_direct, 1 if $no_direct;
 	core_tap(
 		$regress, $tmp,
-		"wal_direct_io = on\nwal_write_unit = force_512\n", 'src/test/recovery',
+		"wal_directio = on\nwal_write_unit = force_512\n", 'src/test/recovery',
 		'src/bin/pg_basebackup', 'src/bin/pg_rewind',
 		'src/bin/pg_waldump', 'src/bin/pg_combinebackup',
 		'src/bin/pg_archivecleanup', 'src/bin/pg_walsummary');

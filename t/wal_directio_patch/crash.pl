@@ -24,7 +24,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $rounds = $ENV{PGDENSE_SOAK} ? 100 : 8;
@@ -94,12 +94,12 @@ for my $round (1 .. $rounds)
 	my $recycle = rand() < 0.7 ? 'on' : 'off';
 	my $zero = rand() < 0.7 ? 'on' : 'off';
 	my $what =
-	  "round $round (wal_direct_io = $direct, wal_write_unit = $unit, wal_buffers = $buffers, $method)";
+	  "round $round (wal_directio = $direct, wal_write_unit = $unit, wal_buffers = $buffers, $method)";
 
 	$node->stop('immediate');
 	set_parameters(
 		$node,
-		wal_direct_io => $direct,
+		wal_directio => $direct,
 		wal_write_unit => $unit,
 		wal_buffers => $buffers,
 		wal_sync_method => $method,

@@ -21,13 +21,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $given_up = qr/LOG:  direct I\/O for WAL is given up\n.*DETAIL:  (.*)\n/;
 my $fallback =
   qr/LOG:  WAL is written through the page cache, because direct I\/O is not possible in "pg_wal"\n.*DETAIL:  (.*)\n/;
 my $refused =
-  qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/;
+  qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_directio" to "try"/;
 
 my $not_tested =
   qr/LOG:  direct I\/O for WAL could not be tested in "pg_wal"\n.*DETAIL:  Could not write file "pg_wal\/xlogtemp\.\d+" with direct I\/O: No space left on device\.\n/;
@@ -57,7 +57,7 @@ $node->safe_psql('postgres',
 $node->stop;
 my %rows;
 
-set_wal($node, wal_direct_io => 'try');
+set_wal($node, wal_directio => 'try');
 $node->start;
 my $direct_here = status($node) =~ /^direct/;
 $node->stop;
@@ -229,7 +229,7 @@ sub check_start
 			my $from = -s $node->logfile;
 			my $started;
 
-			set_wal($node, wal_direct_io => $value, wal_write_unit => 512);
+			set_wal($node, wal_directio => $value, wal_write_unit => 512);
 			with_shim($shim, sub { $started = $node->start(fail_ok => 1) });
 			my $log = log_since($node, $from);
 			if (!defined $want)
@@ -334,7 +334,7 @@ sub check_load
 
 		$_ .= ",when=$now" for grep { defined } @$shim{qw(OPEN WRITE)};
 		unlink $now;
-		set_wal($node, wal_direct_io => $setting, wal_write_unit => $unit, %settings);
+		set_wal($node, wal_directio => $setting, wal_write_unit => $unit, %settings);
 		unlink $watch;
 		with_shim({ %$shim, WATCH => $watch, DELAY => 1000 }, sub { $node->start });
 		is(status($node), "direct $unit", "$what: WAL is written directly before the fault");
@@ -446,19 +446,19 @@ sub check_ledger
 sub check_conflicts
 {
 	my $with_direct =
-	  qr/FATAL: +"wal_direct_io" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
+	  qr/FATAL: +"wal_directio" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
 	my $with_unit =
 	  qr/FATAL: +"wal_write_unit" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
 	my @cases = (
-		[ [qw(debug_io_direct=wal wal_direct_io=try)], $with_direct ],
-		[ [qw(debug_io_direct=wal wal_direct_io=on)], $with_direct ],
-		[ [ 'debug_io_direct=data,wal', 'wal_direct_io=on', 'wal_write_unit=512' ], $with_direct ],
+		[ [qw(debug_io_direct=wal wal_directio=try)], $with_direct ],
+		[ [qw(debug_io_direct=wal wal_directio=on)], $with_direct ],
+		[ [ 'debug_io_direct=data,wal', 'wal_directio=on', 'wal_write_unit=512' ], $with_direct ],
 		[ [qw(debug_io_direct=wal wal_write_unit=4096)], $with_unit ],
 		[ [qw(debug_io_direct=wal wal_write_unit=auto)], $with_unit ],
 		[ [qw(debug_io_direct=wal)] ],
-		[ [qw(debug_io_direct=wal_init wal_direct_io=try wal_write_unit=512)] ],
-		[ [qw(debug_io_direct=wal_init wal_direct_io=off wal_write_unit=512)] ],
-		[ [qw(debug_io_direct=data wal_direct_io=try wal_write_unit=auto)] ],);
+		[ [qw(debug_io_direct=wal_init wal_directio=try wal_write_unit=512)] ],
+		[ [qw(debug_io_direct=wal_init wal_directio=off wal_write_unit=512)] ],
+		[ [qw(debug_io_direct=data wal_directio=try wal_write_unit=auto)] ],);
 
 	set_wal($node);
 	for my $case (@cases)
@@ -535,7 +535,7 @@ sub check_conflicts
 sub check_values
 {
 	for my $setting (
-		qw(wal_write_unit=16384 wal_write_unit=1024 wal_write_unit=0 wal_write_unit=-1 wal_write_unit=4kB wal_direct_io=maybe wal_cache_relief=try)
+		qw(wal_write_unit=16384 wal_write_unit=1024 wal_write_unit=0 wal_write_unit=-1 wal_write_unit=4kB wal_directio=maybe wal_cache_relief=try)
 	  )
 	{
 		my ($name, $value) = split /=/, $setting;
@@ -586,12 +586,12 @@ sub check_moves
 		if ($to eq 'tmpfs')
 		{
 			my $from = -s $node->logfile;
-			set_wal($node, wal_direct_io => 'on');
+			set_wal($node, wal_directio => 'on');
 			ok(!$node->start(fail_ok => 1),
-				"$what$crash: the server does not start with wal_direct_io = on");
+				"$what$crash: the server does not start with wal_directio = on");
 			like(log_since($node, $from), $refused, "$what$crash: the error has a hint");
 		}
-		set_wal($node, wal_direct_io => 'try', wal_write_unit => 512);
+		set_wal($node, wal_directio => 'try', wal_write_unit => 512);
 		$node->start;
 		is(status($node), $kinds{$to}, "$what$crash: mode and unit") if defined $kinds{$to};
 		is( $node->safe_psql('postgres', 'SELECT count(*), sum(n) FROM other'),
@@ -633,7 +633,7 @@ sub start_and_write
 	my $from = -s $node->logfile;
 	my $outcome = 'not started';
 
-	set_wal($node, wal_direct_io => $setting);
+	set_wal($node, wal_directio => $setting);
 	if ($node->start(fail_ok => 1))
 	{
 		$outcome =
@@ -741,7 +741,7 @@ CONF
 
 				set_wal(
 					$full,
-					wal_direct_io => $setting,
+					wal_directio => $setting,
 					wal_write_unit => $unit,
 					wal_init_zero => $init_zero);
 				move_wal($full, mount_folder('small'));
@@ -778,7 +778,7 @@ CONF
 				# with room
 				mkdir $room;
 				move_wal($full, $room);
-				set_wal($full, wal_direct_io => 'try', wal_write_unit => 512);
+				set_wal($full, wal_directio => 'try', wal_write_unit => 512);
 				$full->start;
 				my $lost = $full->safe_psql('postgres',
 						'SELECT count(*) FROM unnest(ARRAY['

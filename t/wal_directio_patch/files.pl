@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 # Since Linux 6.1, the kernel reports the alignment that direct I/O needs.
 my ($major, $minor) = `uname -r` =~ /^(\d+)\.(\d+)/;
@@ -90,7 +90,7 @@ sub check_file_system
 
 	# back to the stock behaviour
 	$node->append_conf('postgresql.conf',
-		"wal_direct_io = off\nwal_write_unit = 8192\nfsync = off\n");
+		"wal_directio = off\nwal_write_unit = 8192\nfsync = off\n");
 	$node->start;
 	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'),
 		"$rows|$rows", "$name, off: all rows are there");
@@ -114,7 +114,7 @@ sub check_setting
 	# writes.  So use fsync for one unit only.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
 	$node->append_conf('postgresql.conf',
-		"wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
+		"wal_directio = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
 	my $from = -s $node->logfile;
 	if (!$direct && $setting eq 'on')
 	{
@@ -122,7 +122,7 @@ sub check_setting
 		my $log = substr(slurp_file($node->logfile), $from);
 		like(
 			$log,
-			qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/,
+			qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_directio" to "try"/,
 			"$what: the error has a hint");
 		my ($detail) = $log =~ /DETAIL:  (.*)/;
 		like($detail, qr/$pattern/, "$what: reason");

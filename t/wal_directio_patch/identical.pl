@@ -23,11 +23,11 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 my $stock_path = stock_path();
 my $clock = build_library('clock.c');
 my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
-my $direct = 'wal_direct_io=' . ($can ? 'on' : 'try');
+my $direct = 'wal_directio=' . ($can ? 'on' : 'try');
 
 # Start no background process that writes WAL at regular times.
 my $conf = <<'CONF';
@@ -88,7 +88,7 @@ my %servers = (
 	'stock' => [$stock_path],
 	'patched, off' => [undef],
 	'patched, named defaults' =>
-	  [ undef, 'wal_direct_io=off', 'wal_write_unit=8192', 'wal_cache_relief=auto' ],
+	  [ undef, 'wal_directio=off', 'wal_write_unit=8192', 'wal_cache_relief=auto' ],
 	'direct, 512' => [ undef, $direct, 'wal_write_unit=force_512' ],
 	'direct, 8192' => [ undef, $direct, 'wal_write_unit=8192' ],
 	'buffered, 4096' => [ undef, 'wal_write_unit=force_4096', 'wal_cache_relief=on' ],

@@ -22,7 +22,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 my $stock_path = stock_path();
 my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
 my $direct = $can ? 'on' : 'try';
@@ -218,14 +218,14 @@ sub compare_segments
 for my $round ([ 'a', $direct, 512, 'try', 4096 ], [ 'b', 'try', 4096, $direct, 512 ])
 {
 	my ($prefix, $mode, $unit, $other_mode, $other_unit) = @$round;
-	note "primary: wal_direct_io=$mode, wal_write_unit=$unit";
+	note "primary: wal_directio=$mode, wal_write_unit=$unit";
 	my $primary = PostgreSQL::Test::Cluster->new("${prefix}_primary");
 	$primary->init(
 		allows_streaming => 'logical',
 		has_archiving => 1,
 		extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
 	$primary->append_conf('postgresql.conf', $conf . "include 'switches.conf'\n");
-	switches($primary, wal_direct_io => $mode, wal_write_unit => $unit);
+	switches($primary, wal_directio => $mode, wal_write_unit => $unit);
 	$primary->start;
 	$primary->safe_psql('postgres', <<'SQL');
 CREATE TABLE t (id serial PRIMARY KEY, k int, v text);
@@ -259,7 +259,7 @@ SQL
 	for my $case (
 		[
 			'standby', undef,
-			wal_direct_io => $other_mode,
+			wal_directio => $other_mode,
 			wal_write_unit => $other_unit,
 			wal_cache_relief => 'on'
 		],
@@ -276,7 +276,7 @@ SQL
 	$standby->backup("for_${prefix}_cascade");
 	my $cascade = standby(
 		"${prefix}_cascade", $standby, undef,
-		wal_direct_io => 'try',
+		wal_directio => 'try',
 		wal_write_unit => 'auto');
 	$cascade->start;
 	# Take a backup for the recovery from the archive to a named point.
@@ -285,7 +285,7 @@ SQL
 	my $subscriber = PostgreSQL::Test::Cluster->new("${prefix}_subscriber");
 	$subscriber->init(extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
 	$subscriber->append_conf('postgresql.conf',
-		"fsync = off\nwal_direct_io = try\nwal_write_unit = @{[ unit_setting($other_unit) ]}\n");
+		"fsync = off\nwal_directio = try\nwal_write_unit = @{[ unit_setting($other_unit) ]}\n");
 	$subscriber->start;
 	$subscriber->safe_psql('postgres', <<"SQL");
 CREATE TABLE t (id int PRIMARY KEY, k int, v text);
@@ -358,7 +358,7 @@ SQL
 	$point->append_conf('postgresql.conf',
 		"recovery_target_name = 'the_point'\nrecovery_target_action = promote\narchive_mode = off\n"
 	);
-	switches($point, wal_direct_io => $mode, wal_write_unit => $other_unit);
+	switches($point, wal_directio => $mode, wal_write_unit => $other_unit);
 	$point->start;
 	$point->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 	is(digest($point), $at_point, 'recovery to a point restores the data of that point');
@@ -467,7 +467,7 @@ INSERT INTO u (k) SELECT i FROM generate_series(0, 99) i;
 SQL
 	$primary->backup('for_c_standby');
 	my $standby =
-	  standby('c_standby', $primary, undef, wal_direct_io => $direct, wal_write_unit => 512);
+	  standby('c_standby', $primary, undef, wal_directio => $direct, wal_write_unit => 512);
 	$standby->start;
 	work($primary) for 1 .. 2;
 	same_data($primary, $standby);

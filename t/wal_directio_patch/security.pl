@@ -11,11 +11,11 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "wal_direct_io = try\n");
+$node->append_conf('postgresql.conf', "wal_directio = try\n");
 my $wal = $node->data_dir . '/pg_wal';
 my $victim = $node->basedir . '/victim';
 append_to_file($victim, 'mine');
@@ -30,7 +30,7 @@ cmp_ok(scalar @met, '>', 0, 'the server has met a symbolic link');
 ok(!-e $_, 'the server has removed the symbolic link') for @met;
 $node->safe_psql('postgres', 'SELECT pg_switch_wal()') for 1 .. 3;
 is(slurp_file($victim), 'mine', 'the target of the link is unchanged');
-is($node->safe_psql('postgres', q{SELECT current_setting('wal_direct_io')}),
+is($node->safe_psql('postgres', q{SELECT current_setting('wal_directio')}),
 	'try', 'the server runs');
 $node->stop;
 

@@ -22,7 +22,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
 my $direct = $can ? 'on' : 'try';
 note 'no direct I/O in the folder of the test, all falls back' if !$can;
@@ -104,12 +104,12 @@ for my $size (1, 16, 64)
 				my $fsync = $mode->[1] == 512 && $size < 64
 				  || $ENV{PGDENSE_SOAK} && $number % 3 == 1 ? 'on' : 'off';
 				my $what =
-				  "$size MB, wal_direct_io=$mode->[0], wal_write_unit=$mode->[1], wal_init_zero=$zero, wal_recycle=$recycle, wal_sync_method=$sync, wal_buffers=$buffers, wal_level=$level, fsync=$fsync";
+				  "$size MB, wal_directio=$mode->[0], wal_write_unit=$mode->[1], wal_init_zero=$zero, wal_recycle=$recycle, wal_sync_method=$sync, wal_buffers=$buffers, wal_level=$level, fsync=$fsync";
 				my $from = log_position($node);
 
 				set_parameters(
 					$node,
-					wal_direct_io => $mode->[0],
+					wal_directio => $mode->[0],
 					wal_write_unit => $mode->[1],
 					wal_init_zero => $zero,
 					wal_recycle => $recycle,
@@ -340,7 +340,7 @@ SKIP:
 	for my $relief ('off', 'auto')
 	{
 		$node->stop;
-		set_parameters($node, wal_direct_io => 'on', wal_write_unit => 512);
+		set_parameters($node, wal_directio => 'on', wal_write_unit => 512);
 		$node->start;
 		reload(wal_keep_size => '1GB', wal_cache_relief => $relief);
 		$first = some_segments();

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $node = PostgreSQL::Test::Cluster->new('primary');
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -75,19 +75,19 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION wal_directio');
 is($node->safe_psql('postgres', <<'SQL'), <<'EXPECTED' =~ s/\n\z//r, 'parameters');
 SELECT name, setting, boot_val, context, vartype, enumvals, category, unit IS NULL FROM pg_settings
-WHERE name IN ('wal_direct_io', 'wal_write_unit', 'wal_cache_relief') ORDER BY name
+WHERE name IN ('wal_directio', 'wal_write_unit', 'wal_cache_relief') ORDER BY name
 SQL
 wal_cache_relief|auto|auto|sighup|enum|{auto,off,on}|Write-Ahead Log / Settings|t
-wal_direct_io|off|off|postmaster|enum|{off,try,on}|Write-Ahead Log / Settings|t
+wal_directio|off|off|postmaster|enum|{off,try,on}|Write-Ahead Log / Settings|t
 wal_write_unit|8192|8192|postmaster|enum|{auto,512,force_512,4096,force_4096,8192}|Write-Ahead Log / Settings|t
 EXPECTED
 
 chomp(my $sharedir = `pg_config --sharedir`);
 my $sample = slurp_file("$sharedir/postgresql.conf.sample");
-like($sample, qr/^#wal_direct_io = off\b/m, 'sample: wal_direct_io');
+like($sample, qr/^#wal_directio = off\b/m, 'sample: wal_directio');
 like($sample, qr/^#wal_write_unit = 8192\b/m, 'sample: wal_write_unit');
 like($sample, qr/^#wal_cache_relief = auto\b/m, 'sample: wal_cache_relief');
-for my $parameter ('wal_direct_io', 'wal_write_unit')
+for my $parameter ('wal_directio', 'wal_write_unit')
 {
 	like(
 		$sample,
@@ -97,11 +97,11 @@ for my $parameter ('wal_direct_io', 'wal_write_unit')
 
 # all valid values, in upper and lower case
 my %values = (
-	wal_direct_io => [qw(off try on OFF Try)],
+	wal_directio => [qw(off try on OFF Try)],
 	wal_write_unit => [qw(auto 512 4096 8192 AUTO force_512 Force_4096)],
 	wal_cache_relief => [qw(auto off on On)]);
 my %invalid = (
-	wal_direct_io => [ 'auto', 'direct', '2', '' ],
+	wal_directio => [ 'auto', 'direct', '2', '' ],
 	wal_write_unit => [
 		'0', '1', '256', '1000', '16384', '-1',
 		'4kB', '4096.0', 'off', '', 'force', 'force_8192',
@@ -109,7 +109,7 @@ my %invalid = (
 	],
 	wal_cache_relief => [ 'try', 'always', '2', '' ]);
 my %hints = (
-	wal_direct_io => 'off, try, on',
+	wal_directio => 'off, try, on',
 	wal_write_unit => 'auto, 512, force_512, 4096, force_4096, 8192',
 	wal_cache_relief => 'auto, off, on');
 for my $parameter (sort keys %values)
@@ -137,7 +137,7 @@ for my $parameter (sort keys %values)
 my $auto = slurp_file("$data/postgresql.auto.conf");
 unlike(
 	$auto,
-	qr/wal_(?:direct_io|write_unit|cache_relief)/,
+	qr/wal_(?:directio|write_unit|cache_relief)/,
 	'postgresql.auto.conf has none of the refused values');
 
 # Changes need a restart or a reload, and a privilege.
@@ -151,25 +151,24 @@ for my $parameter (sort keys %values)
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE regress_wd_user LOGIN;
 CREATE ROLE regress_wd_manager LOGIN;
-GRANT ALTER SYSTEM ON PARAMETER wal_direct_io TO regress_wd_manager;
+GRANT ALTER SYSTEM ON PARAMETER wal_directio TO regress_wd_manager;
 SQL
-is( state_of(
-		q{ALTER SYSTEM SET wal_direct_io = 'try'}, extra_params => [ '-U', 'regress_wd_user' ]),
+is( state_of(q{ALTER SYSTEM SET wal_directio = 'try'}, extra_params => [ '-U', 'regress_wd_user' ]),
 	'42501',
 	'ALTER SYSTEM needs a privilege');
 is( state_of(
-		q{ALTER SYSTEM SET wal_direct_io = 'try'},
+		q{ALTER SYSTEM SET wal_directio = 'try'},
 		extra_params => [ '-U', 'regress_wd_manager' ]),
 	'00000',
 	'the privilege for ALTER SYSTEM can be granted');
 $node->reload;
 ok( $node->poll_query_until(
-		'postgres', q{SELECT pending_restart FROM pg_settings WHERE name = 'wal_direct_io'}),
+		'postgres', q{SELECT pending_restart FROM pg_settings WHERE name = 'wal_directio'}),
 	'a restart is pending');
-is($node->safe_psql('postgres', 'SHOW wal_direct_io'),
-	'off', 'wal_direct_io does not change before the restart');
+is($node->safe_psql('postgres', 'SHOW wal_directio'),
+	'off', 'wal_directio does not change before the restart');
 is(view('mode'), 'buffered', 'the view shows the mode before the restart');
-$node->safe_psql('postgres', 'ALTER SYSTEM RESET wal_direct_io');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET wal_directio');
 
 # By default, the server behaves like a stock server.
 my $log = restart();
@@ -233,26 +232,26 @@ sub bytes_per_commit
 	);
 }
 
-$log = restart('wal_direct_io = try');
+$log = restart('wal_directio = try');
 my $mode = view('mode');
 my $minimum = view('minimum_unit') || 512;
 note "pg_wal of this test: $mode, " . view('filesystem') . ', ' . view('fallback_reason');
 my @modes = ('off', $mode eq 'direct' ? ('try', 'on') : 'try');
-for my $direct_io (@modes)
+for my $directio (@modes)
 {
 	my %bytes;
-	my $expected_mode = $direct_io eq 'off' ? 'buffered' : $mode;
+	my $expected_mode = $directio eq 'off' ? 'buffered' : $mode;
 
 	for my $setting ('8192', 'force_4096', 'force_512', 'auto')
 	{
-		my $name = "wal_direct_io $direct_io, wal_write_unit $setting";
+		my $name = "wal_directio $directio, wal_write_unit $setting";
 		my $unit = $setting eq 'auto' ? 4096 : $setting =~ s/force_//r;
 		my $asked = $unit;
 
 		$unit = $minimum if $expected_mode eq 'direct' && $unit < $minimum;
-		$log = restart("wal_direct_io = $direct_io", "wal_write_unit = $setting");
+		$log = restart("wal_directio = $directio", "wal_write_unit = $setting");
 		is( view('mode', 'write_unit', 'cache_relief'),
-			"$expected_mode|$unit|" . ($direct_io eq 'off' ? 'f' : 't'),
+			"$expected_mode|$unit|" . ($directio eq 'off' ? 'f' : 't'),
 			"$name: mode and unit");
 		is($node->safe_psql('postgres', 'SHOW wal_write_unit'),
 			$setting, "$name: the parameter keeps its value");
@@ -268,7 +267,7 @@ for my $direct_io (@modes)
 				  $log =~
 				  /LOG:  WAL is written through the page cache, because direct I\/O is not possible in "pg_wal"\n.*DETAIL:  \S/g
 			),
-			$direct_io ne 'off' && $mode eq 'buffered' ? 1 : 0,
+			$directio ne 'off' && $mode eq 'buffered' ? 1 : 0,
 			"$name: fallback logged once");
 		is( scalar(() = $log =~ /LOG:  "wal_write_unit" is raised from $asked to $unit bytes\n/g),
 			$unit == $asked ? 0 : 1,
@@ -281,20 +280,20 @@ for my $direct_io (@modes)
 			"$name: writes ($direct, $buffered)");
 		is(view("direct_bytes % $unit + buffered_bytes % $unit"), '0', "$name: units");
 	}
-	note "$direct_io, bytes a commit: @bytes{'8192', 'force_4096', 'force_512', 'auto'}";
-	cmp_ok($bytes{8192}, '>=', 8192, "wal_direct_io $direct_io: a commit writes a page");
+	note "$directio, bytes a commit: @bytes{'8192', 'force_4096', 'force_512', 'auto'}";
+	cmp_ok($bytes{8192}, '>=', 8192, "wal_directio $directio: a commit writes a page");
 	cmp_ok(
 		$bytes{force_4096}, '<',
 		0.75 * $bytes{8192},
-		"wal_direct_io $direct_io: a commit with a unit of 4096 writes about half");
+		"wal_directio $directio: a commit with a unit of 4096 writes about half");
 	cmp_ok(
 		$bytes{auto}, '<',
 		0.75 * $bytes{8192},
-		"wal_direct_io $direct_io: a commit with auto writes about half");
+		"wal_directio $directio: a commit with auto writes about half");
 	cmp_ok(
 		$bytes{force_512}, '<',
 		0.3 * $bytes{8192},
-		"wal_direct_io $direct_io: a commit with a unit of 512 writes less still"
+		"wal_directio $directio: a commit with a unit of 512 writes less still"
 	) if $expected_mode eq 'buffered' || $minimum == 512;
 }
 
@@ -344,7 +343,7 @@ for my $direct_io (@modes)
 		my ($sector, $setting, $unit, $says) = @$case;
 		local $ENV{LD_PRELOAD} = $library;
 		local $ENV{PGDENSE_WAL_SECTOR} = $sector;
-		$log = restart('wal_direct_io = off', "wal_write_unit = $setting");
+		$log = restart('wal_directio = off', "wal_write_unit = $setting");
 
 		is(view('write_unit'), $unit, "sectors of $sector, wal_write_unit $setting: unit");
 		my @warnings =
@@ -361,7 +360,7 @@ for my $direct_io (@modes)
 	{
 		local $ENV{LD_PRELOAD} = $library;
 		local $ENV{PGDENSE_WAL_SECTOR} = 4096;
-		$log = restart('wal_direct_io = on', 'wal_write_unit = 512');
+		$log = restart('wal_directio = on', 'wal_write_unit = 512');
 		is(view('mode', 'write_unit'),
 			'direct|4096', 'sectors of the device raise the unit with direct I/O, too');
 		like(
@@ -391,7 +390,7 @@ is( $node->safe_psql(
 	'stats_since is near the start of the server');
 bytes_per_commit();
 my $before = view('direct_writes + buffered_writes');
-restart("wal_direct_io = $modes[-1]", 'wal_write_unit = force_512', 'restart_after_crash = on');
+restart("wal_directio = $modes[-1]", 'wal_write_unit = force_512', 'restart_after_crash = on');
 cmp_ok(view('direct_writes + buffered_writes'), '<', $before, 'counters are reset at a start');
 cmp_ok(view('stats_since'), 'gt', $since, 'stats_since changes at a start');
 $since = view('stats_since');

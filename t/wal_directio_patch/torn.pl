@@ -36,7 +36,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $crashes = $ENV{PGDENSE_SOAK} ? 60 : 6;
@@ -77,12 +77,12 @@ done_testing();
 sub stale_tail
 {
 	my ($node, $direct, $unit) = @_;
-	my $what = "stale tail, wal_direct_io = $direct, wal_write_unit = $unit";
+	my $what = "stale tail, wal_directio = $direct, wal_write_unit = $unit";
 	my $wal = $node->data_dir . '/pg_wal';
 	# the length of a checkpoint record
 	my $length = 120;
 
-	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	set_parameters($node, wal_directio => $direct, wal_write_unit => $unit);
 	my $begin = log_position($node);
 	$node->start;
 	$node->safe_psql('postgres',
@@ -144,10 +144,10 @@ SQL
 sub lost_continuation
 {
 	my ($node, $direct, $unit) = @_;
-	my $what = "lost continuation, wal_direct_io = $direct, wal_write_unit = $unit";
+	my $what = "lost continuation, wal_directio = $direct, wal_write_unit = $unit";
 	my $wal = $node->data_dir . '/pg_wal';
 
-	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	set_parameters($node, wal_directio => $direct, wal_write_unit => $unit);
 	my $begin = log_position($node);
 	$node->start;
 	$node->safe_psql('postgres',
@@ -193,7 +193,7 @@ SQL
 sub promoted
 {
 	my ($node, $timeline, $direct, $unit) = @_;
-	my $what = "promotion, wal_direct_io = $direct, wal_write_unit = $unit";
+	my $what = "promotion, wal_directio = $direct, wal_write_unit = $unit";
 	my ($dir, $base) = ($node->data_dir, $node->basedir . '/base');
 	my $wal = "$dir/pg_wal";
 	my $length = 120;
@@ -201,7 +201,7 @@ sub promoted
 	local $ENV{LD_PRELOAD} = $library;
 	local $ENV{PGDENSE_WAL_RECORD} = $node->basedir . '/events';
 	local $ENV{PGDENSE_WAL_DELAY} = 0;
-	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	set_parameters($node, wal_directio => $direct, wal_write_unit => $unit);
 	my $begin = log_position($node);
 	$node->start;
 	$node->safe_psql('postgres',
@@ -350,7 +350,7 @@ SQL
 		my $method = rand() < 0.3 ? 'open_datasync' : 'fdatasync';
 		my $buffers = rand() < 0.5 ? '64kB' : '1MB';
 		my $what =
-		  "crash $crash (wal_direct_io = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
+		  "crash $crash (wal_directio = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
 		# Go on with the data directory as it was at the crash, or as it was at the start.
 		my $at_end = rand() < 0.5;
 		my $seconds = 0.2 + rand(0.6);
@@ -358,7 +358,7 @@ SQL
 
 		set_parameters(
 			$node,
-			wal_direct_io => $direct,
+			wal_directio => $direct,
 			wal_sync_method => $method,
 			wal_buffers => $buffers);
 		$node->append_conf('postgresql.conf', "wal_write_unit = $asked");

@@ -18,14 +18,14 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_patch('wal_directio_patch', 'wal_direct_io');
+needs_patch('wal_directio_patch', 'wal_directio');
 my $stock_path = stock_path();
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 my $next_path = $stock_path =~ s{/\d+/stock$}{'/' . ($major + 1) . '/stock'}er;
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 
-my $switches = "wal_direct_io = try\nwal_write_unit = force_512\nwal_cache_relief = on\n";
+my $switches = "wal_directio = try\nwal_write_unit = force_512\nwal_cache_relief = on\n";
 
 # a cluster whose pg_wal is a symbolic link
 sub linked_cluster
@@ -121,7 +121,7 @@ for my $path ($stock_path, $next_path)
 
 # The servers take turns on one data directory.  Each server adds rows, with one commit for each
 # row, and is killed under another load.  All committed rows must be there.
-my $switched = qr/^wal_(?:direct_io|write_unit|cache_relief) = .*\n/m;
+my $switched = qr/^wal_(?:directio|write_unit|cache_relief) = .*\n/m;
 my $script = "$tmp/wal_directio_load.sql";
 append_to_file($script, "INSERT INTO load (v) VALUES (repeat('x', (random() * 3000)::int))\n");
 my $node = linked_cluster('turn0', settings => $switches);
@@ -141,7 +141,7 @@ for my $turn (0 .. $turns)
 				0, "$name: the stock server does not start with the settings");
 			like(
 				slurp_file($node->logfile),
-				qr/unrecognized configuration parameter "wal_direct_io" in file/,
+				qr/unrecognized configuration parameter "wal_directio" in file/,
 				"$name: the stock server names the unknown setting");
 		}
 		my $conf = $node->data_dir . '/postgresql.conf';
