@@ -127,7 +127,7 @@ RESET toast_policy.min_saving;
 
 -- With early_abort, the middle of the value and then the whole value decide.
 SET toast_policy.early_abort = on;
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 CREATE FUNCTION outcome() RETURNS text LANGUAGE sql VOLATILE AS
 $$SELECT CASE WHEN compressed > 0 THEN 'compressed' WHEN aborted > 0 THEN 'aborted' WHEN kept_raw > 0 THEN 'kept raw' ELSE 'no' END
   FROM toast_policy.stats WHERE relid = 'policy'::regclass$$;
@@ -135,7 +135,7 @@ CREATE PROCEDURE look(value text) LANGUAGE plpgsql AS $$
 DECLARE
     s text;
 BEGIN
-    PERFORM toast_policy.stats_reset();
+    PERFORM toast_policy.reset_stats();
     s := stored('policy', value);
     RAISE NOTICE '%: %', outcome(), s;
 END $$;
@@ -316,7 +316,7 @@ BEGIN
 END $$;
 SELECT chunk_ids() AS ids, pg_relation_size('pg_toast.pg_toast_' || 'pointers'::regclass::oid) AS size
 \gset
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 UPDATE pointers SET x = 1;
 UPDATE pointers SET x = 2, v = v;
 SELECT chunk_ids() = :'ids' AS same_chunks, pg_relation_size('pg_toast.pg_toast_' || 'pointers'::regclass::oid) = :size AS same_size,
@@ -419,7 +419,7 @@ RETURNING id, ctid, xmin = pg_current_xact_id()::xid AS own, cmin, xmax, octet_l
 SET default_toast_compression = lz4;
 CREATE TABLE counted (id int, v text);
 SELECT toast_policy.enable('counted');
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 CREATE VIEW counts AS SELECT relname, values_seen AS seen, compressed, kept_raw AS raw, aborted, bytes_in, bytes_out FROM toast_policy.stats;
 SELECT * FROM counts;
 INSERT INTO counted VALUES (1, 'not looked at'), (2, NULL), (4, noise(10000)), (3, repeat('x', 10000)), (5, mixed(7000, 0.9));
@@ -441,7 +441,7 @@ INSERT INTO counted VALUES (3, repeat('x', 10000));
 SELECT seen, compressed FROM counts;
 SELECT toast_policy.recompress('counted');
 SELECT seen, compressed FROM counts;
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 SELECT count(*) FROM counts;
 COPY counted FROM PROGRAM 'i=10; while [ $i -lt 20 ]; do printf "$i\t"; head -c 10000 /dev/zero | tr "\0" x; echo; i=$((i + 1)); done';
 SELECT * FROM counts;

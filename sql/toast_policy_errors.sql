@@ -153,7 +153,7 @@ SELECT toast_policy.recompress('alices');
 SELECT toast_policy.disable_all();
 \set VERBOSITY terse
 SELECT toast_policy.enable('pg_class');
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 INSERT INTO alices VALUES (repeat('x', 10000));
 SELECT pg_column_size(v) < 200 AS small FROM alices;
 SELECT count(*) > 0 AS may_read FROM toast_policy.stats;
@@ -339,7 +339,7 @@ SELECT toast_policy.enable('in_use');
 CREATE TABLE corrupt (id int PRIMARY KEY, v text COMPRESSION pglz);
 SELECT toast_policy.enable('corrupt');
 INSERT INTO corrupt SELECT i, string_agg(md5(j::text || i) || repeat('x', 100), '') FROM generate_series(1, 5) i, generate_series(1, 1000) j GROUP BY i;
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 -- The server does not allow changes of a TOAST table, so change its relkind for the moment.
 CREATE FUNCTION damage(statement text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

@@ -34,7 +34,7 @@ SET toast_policy.min_saving = 0;
 SET toast_policy.early_abort = off;
 SET default_toast_compression = pglz;
 SET toast_policy.recompress_source = on;
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 CREATE FUNCTION moved() RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE result bool;
 BEGIN

@@ -112,14 +112,14 @@ FROM toast_policy.stats_rows() s
 WHERE s.relid IS NULL OR c.oid IS NOT NULL;
 GRANT SELECT ON toast_policy.stats TO public;
 
-CREATE FUNCTION toast_policy.stats_reset()
+CREATE FUNCTION toast_policy.reset_stats()
 RETURNS void
-AS 'MODULE_PATHNAME', 'tp_stats_reset'
+AS 'MODULE_PATHNAME', 'tp_reset_stats'
 LANGUAGE C VOLATILE STRICT;
-REVOKE ALL ON FUNCTION toast_policy.stats_reset() FROM public;
+REVOKE ALL ON FUNCTION toast_policy.reset_stats() FROM public;
 
 COMMENT ON FUNCTION toast_policy.stats_rows() IS 'what the view toast_policy.stats reads from shared memory';
-COMMENT ON FUNCTION toast_policy.stats_reset() IS 'set the counters of toast_policy.stats to zero';
+COMMENT ON FUNCTION toast_policy.reset_stats() IS 'set the counters of toast_policy.stats to zero';
 COMMENT ON VIEW toast_policy.stats IS 'what became of the values that the policy looked at, for each table of this database';
 COMMENT ON COLUMN toast_policy.stats.relid IS 'OID of the table; null in the row of all tables that had no place of their own';
 COMMENT ON COLUMN toast_policy.stats.schemaname IS 'schema of the table';
@@ -768,18 +768,18 @@ AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL 
 COMMENT ON FUNCTION toast_policy.codec(@extschema@.zbytea) IS 'codec that the value is stored with; none if it is stored as it is';
 
 --
--- Advice
+-- Comparison of the ways to store a column
 --
-CREATE FUNCTION toast_policy.advise(relation regclass, column_name name,
+CREATE FUNCTION toast_policy.compare(relation regclass, column_name name,
 	sample_rows integer DEFAULT 1000,
 	OUT strategy text, OUT codec text, OUT level integer, OUT sampled bigint,
 	OUT raw_bytes bigint, OUT stored_bytes bigint, OUT chunks bigint,
 	OUT table_pages bigint, OUT compress_us float8, OUT decompress_us float8,
 	OUT read_us float8, OUT recommended boolean, OUT reason text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'tp_advise'
+AS 'MODULE_PATHNAME', 'tp_compare'
 LANGUAGE C VOLATILE STRICT
 ROWS 15;
 
-COMMENT ON FUNCTION toast_policy.advise(regclass, name, integer) IS
+COMMENT ON FUNCTION toast_policy.compare(regclass, name, integer) IS
 	'estimate what a column would take, and how fast it would be, stored in each possible way';

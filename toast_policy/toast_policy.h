@@ -98,7 +98,7 @@ extern void tp_call_as_heap(Relation rel, void (*function) (void *arg),
 							void *arg);
 extern void tp_am_init(void);
 
-/* toast_policy_advise.c */
+/* toast_policy_compare.c */
 extern void tp_check_kind(Relation rel);
 
 /* toast_policy_create.c */

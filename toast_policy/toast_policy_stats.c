@@ -38,7 +38,7 @@
 #include "toast_policy_compat.h"
 
 PG_FUNCTION_INFO_V1(tp_stats_rows);
-PG_FUNCTION_INFO_V1(tp_stats_reset);
+PG_FUNCTION_INFO_V1(tp_reset_stats);
 
 /* Name of the shared memory and of its lock; wait events show this name */
 #define TP_STATS_NAME		"toast_policy statistics"
@@ -364,12 +364,12 @@ tp_stats_rows(PG_FUNCTION_ARGS)
 }
 
 /*
- * toast_policy.stats_reset() returns void
+ * toast_policy.reset_stats() returns void
  *
  * Set the counts of all tables, in all databases, to zero.
  */
 Datum
-tp_stats_reset(PG_FUNCTION_ARGS)
+tp_reset_stats(PG_FUNCTION_ARGS)
 {
 	HASH_SEQ_STATUS status;
 	TpStatsEntry *entry;

@@ -118,7 +118,7 @@ def measure(bench: Bench, rows: int) -> None:
     advised: list[tuple[Cell, list[advice.Advice]]] = []
     ask = advice.exists(bench)
     if not ask:
-        note("this toast_policy has no advise(): its estimates are not checked")
+        note("this toast_policy has no compare(): its estimates are not checked")
     with progress() as bars:
         task = bars.add_task("codecs", total=steps(len(made), len(VARIANTS), bench.rounds))
         bench.advance = lambda: bars.advance(task)

@@ -1,4 +1,4 @@
-"""The advice of toast_policy.advise() on a column, compared with measurements.
+"""The advice of toast_policy.compare() on a column, compared with measurements.
 
 The measurements are of the same values.
 """
@@ -15,7 +15,7 @@ PAGE = 8192
 MOST = 1.10
 ADVISE = (
     "SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, table_pages, recommended"
-    " FROM toast_policy.advise(%s, 'v')"
+    " FROM toast_policy.compare(%s, 'v')"
 )
 
 
@@ -43,7 +43,7 @@ def name_of(strategy: str, codec: str | None, level: int | None) -> str:
 
 def exists(bench: Bench) -> bool:
     found = bench.connection.execute(
-        "SELECT to_regprocedure('toast_policy.advise(regclass, name, integer)')"
+        "SELECT to_regprocedure('toast_policy.compare(regclass, name, integer)')"
     )
     return found.fetchone() != (None,)
 
@@ -58,7 +58,7 @@ def ask(bench: Bench, cell: Cell) -> list[Advice]:
         advice.append(Advice(name, variants.get(name), pages, stored / raw, recommended))
         bench.result.samples.append(
             {
-                "test": "advise",
+                "test": "compare",
                 "data": cell.values.name,
                 "type": name,
                 "sampled": sampled,
@@ -114,10 +114,10 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
                 ]
             )
         if errors:
-            result.metrics[f"{name}.advise.estimate"] = max(errors)
+            result.metrics[f"{name}.compare.estimate"] = max(errors)
             bars.append(
                 Bar(
-                    f"{name}.advise.estimate",
+                    f"{name}.compare.estimate",
                     f"{cell.values.title}: largest error of an estimate",
                     MOST,
                 )
@@ -127,11 +127,11 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             picks.append([cell.values.title, pick.name if pick else "none", "not measured", "", ""])
             continue
         worse, better = regret(cell, pick.variant)
-        result.metrics[f"{name}.advise.pick"] = worse
+        result.metrics[f"{name}.compare.pick"] = worse
         # The factor by which another way is both smaller and faster to read
         bars.append(
             Bar(
-                f"{name}.advise.pick",
+                f"{name}.compare.pick",
                 f"{cell.values.title}: recommendation against the best method",
                 MOST,
             )
@@ -146,7 +146,7 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             ]
         )
     result.table(
-        "Estimates of advise(): stored share of the raw bytes; pages of heap, TOAST table and its index",
+        "Estimates of compare(): stored share of the raw bytes; pages of heap, TOAST table and its index",
         [
             "values",
             "share, estimated",
@@ -156,12 +156,12 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             "ratio",
         ],
         rows,
-        "advise",
+        "compare",
     )
     result.table(
-        "Recommendations of advise(); better: a method that is both smaller and faster to read, by this factor",
+        "Recommendations of compare(); better: a method that is both smaller and faster to read, by this factor",
         ["values", "recommended", "size", "read µs", "better"],
         picks,
-        "advise.picks",
+        "compare.picks",
     )
     return bars

@@ -210,17 +210,17 @@ SKIP:
 	{
 		is(scalar(keys %{ table($codecs, $kind) }), 11, "$kind: the table has every variant");
 	}
-	# The properties of values that advise() finds, and its estimate of pages, do not depend on the
+	# The properties of values that compare() finds, and its estimate of pages, do not depend on the
 	# machine.
-	has_bars($codecs, map { "$_.advise.estimate" } qw(json records sgml md5 random repeated));
+	has_bars($codecs, map { "$_.compare.estimate" } qw(json records sgml md5 random repeated));
 	# The recommended variant depends on times.  It may be a variant that a smoke run does not
 	# measure.
-	is(scalar(keys %{ table($codecs, 'advise.picks') }),
+	is(scalar(keys %{ table($codecs, 'compare.picks') }),
 		6, 'each kind of data has a recommendation');
 	foreach my $kind (qw(json records sgml md5 random repeated))
 	{
-		cmp_ok($codecs->{metrics}{"$kind.advise.estimate"},
-			'<=', 1.10, "$kind: the estimate of advise() is right");
+		cmp_ok($codecs->{metrics}{"$kind.compare.estimate"},
+			'<=', 1.10, "$kind: the estimate of compare() is right");
 	}
 	foreach my $panel (
 		'JSON, orders of a shop',

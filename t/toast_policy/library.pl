@@ -75,7 +75,7 @@ $node->safe_psql('postgres', "CREATE DATABASE other");
 $node->safe_psql('other', 'CREATE EXTENSION toast_policy');
 is($node->safe_psql('other', 'SELECT count(*) FROM toast_policy.stats'),
 	'0', 'statistics show tables of their own database only');
-$node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
+$node->safe_psql('postgres', 'SELECT toast_policy.reset_stats()');
 is($node->safe_psql('postgres', $seen), '', 'a reset affects all sessions');
 my ($ret, $stdout, $stderr) = $node->psql('postgres', 'SET toast_policy.nothing = 1');
 like(

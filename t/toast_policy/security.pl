@@ -122,7 +122,7 @@ my @matrix = (
 		'advise()',
 		superuser(
 			join ';',
-			map { "SELECT count(*) FROM toast_policy.advise('role_a.hostile', '$_')" }
+			map { "SELECT count(*) FROM toast_policy.compare('role_a.hostile', '$_')" }
 			  qw(body other composite span made)),
 		[]
 	],
@@ -136,7 +136,7 @@ my @matrix = (
 	],
 	[
 		'stats',
-		superuser(q{SELECT count(*) FROM toast_policy.stats; SELECT toast_policy.stats_reset()}), []
+		superuser(q{SELECT count(*) FROM toast_policy.stats; SELECT toast_policy.reset_stats()}), []
 	],
 	[
 		'disable()',
@@ -151,7 +151,7 @@ my @matrix = (
 	],
 	[
 		'advise() about partitions',
-		superuser(q{SELECT count(*) FROM toast_policy.advise('role_a.hostile_parted', 'body')}), []
+		superuser(q{SELECT count(*) FROM toast_policy.compare('role_a.hostile_parted', 'body')}), []
 	],
 	[
 		'recompress() of partitions',
@@ -226,16 +226,16 @@ sub denied
 my @all = map {
 	my $table = $_;
 	map { "SELECT toast_policy.$_" } "enable('role_a.$table')", "enable('role_a.$table', 'body')",
-	  "disable('role_a.$table')", "recompress('role_a.$table')", "advise('role_a.$table', 'body')",
+	  "disable('role_a.$table')", "recompress('role_a.$table')", "compare('role_a.$table', 'body')",
 	  "advise('role_a.$table', 'nothing')"
 } qw(hostile hostile_parted);
-denied($_, @all, 'SELECT toast_policy.disable_all()', 'SELECT toast_policy.stats_reset()')
+denied($_, @all, 'SELECT toast_policy.disable_all()', 'SELECT toast_policy.reset_stats()')
   for qw(role_b role_c);
 denied('role_a', map { "SELECT toast_policy.$_('role_a.mixed')" } qw(enable disable recompress));
-denied('role_d', q{SELECT toast_policy.advise('role_a.hostile', 'body')});
+denied('role_d', q{SELECT toast_policy.compare('role_a.hostile', 'body')});
 my ($ret, $stdout, $stderr) = $node->psql(
 	'postgres',
-	q{SET lock_timeout = '5s'; SELECT toast_policy.advise('role_a.hostile', 'body')},
+	q{SET lock_timeout = '5s'; SELECT toast_policy.compare('role_a.hostile', 'body')},
 	extra_params => [ '-U', 'role_e' ]);
 like(
 	$stderr,
@@ -302,7 +302,7 @@ for my $strings ('on', 'off')
 			$node->safe_psql('postgres', "$set\nSELECT toast_policy.$_")
 			  for "enable('$quoted.$table')", "disable('$quoted.$table')",
 			  "enable('$quoted.$table', '$column', 'C d')",
-			  "advise('$quoted.$table', '$column')", "recompress('$quoted.$table')",
+			  "compare('$quoted.$table', '$column')", "recompress('$quoted.$table')",
 			  'disable_all()';
 		},
 		[],

@@ -114,7 +114,7 @@ INSERT INTO held SELECT i, repeat('x', 10000) FROM generate_series(1, 10) i;
 ROLLBACK;
 @{[ other($seen) ]}
 INSERT INTO held SELECT i, repeat('x', 10000) FROM generate_series(1, 10) i;
-@{[ other("$seen;\nSELECT toast_policy.stats_reset();\nSELECT 'reset';") ]}
+@{[ other("$seen;\nSELECT toast_policy.reset_stats();\nSELECT 'reset';") ]}
 $seen;
 SQL
 	is($stdout, "0\n10\n20\n\nreset\n0", 'statistics are shared');
@@ -129,7 +129,7 @@ else
 
 # Use more tables than the statistics have entries for.
 $node->safe_psql('postgres', <<'SQL');
-SELECT toast_policy.stats_reset();
+SELECT toast_policy.reset_stats();
 DO $$
 BEGIN
 	FOR i IN 1 .. 1100 LOOP
@@ -149,7 +149,7 @@ BEGIN
 END $$;
 SQL
 pass('tables beyond the number of places are counted together');
-$node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
+$node->safe_psql('postgres', 'SELECT toast_policy.reset_stats()');
 
 # Limit memory, so that there is too little for the state of lz4hc, which takes 256 kB.
 SKIP:

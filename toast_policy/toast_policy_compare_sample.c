@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * toast_policy_advise_sample.c
- *	  Select the rows that toast_policy.advise() examines.
+ * toast_policy_compare_sample.c
+ *	  Select the rows that toast_policy.compare() examines.
  *
  * Random pages are read as ANALYZE does, in a scan of the rows that the
  * snapshot sees.  Rows without a value in the column are counted at once.  For
@@ -12,7 +12,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  toast_policy/toast_policy_advise_sample.c
+ *	  toast_policy/toast_policy_compare_sample.c
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 #include "utils/sampling.h"
 #include "utils/snapmgr.h"
 
-#include "toast_policy_advise.h"
+#include "toast_policy_compare.h"
 #include "toast_policy_compat.h"
 
 /*
@@ -40,12 +40,12 @@
 
 /* Count a row that has no value in the column. */
 static void
-tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
+tp_see_null_row(TpComparison *comparison, TupleTableSlot *slot)
 {
 	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 
-	tp_space_add(&advice->null_heap, tuple->t_len);
+	tp_space_add(&comparison->null_heap, tuple->t_len);
 	if (!HeapTupleHasExternal(tuple))
 		return;
 
@@ -59,7 +59,7 @@ tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
 			TupleDescAttr(desc, i)->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
 			continue;
 		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		tp_space_add_chunks(&advice->null_toast, VARATT_EXTERNAL_GET_EXTSIZE(pointer));
+		tp_space_add_chunks(&comparison->null_toast, VARATT_EXTERNAL_GET_EXTSIZE(pointer));
 	}
 }
 
@@ -68,59 +68,59 @@ tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
  * selected.
  */
 static void
-tp_see_row(TpAdvice *advice, int source, TupleTableSlot *slot)
+tp_see_row(TpComparison *comparison, int source, TupleTableSlot *slot)
 {
 	bool		isnull;
-	Datum		value = slot_getattr(slot, advice->sources[source].attnum, &isnull);
-	int			place = advice->nrows;
+	Datum		value = slot_getattr(slot, comparison->sources[source].attnum, &isnull);
+	int			place = comparison->nrows;
 	int32		rawsize;
 
 	if (isnull)
 	{
-		tp_see_null_row(advice, slot);
+		tp_see_null_row(comparison, slot);
 		return;
 	}
 	rawsize = (int32) (toast_raw_datum_size(value) - VARHDRSZ);
-	advice->seen += 1;
-	advice->seen_bytes += rawsize;
+	comparison->seen += 1;
+	comparison->seen_bytes += rawsize;
 
-	if (advice->nrows == advice->keep_rows)
+	if (comparison->nrows == comparison->keep_rows)
 	{
-		double		random = sampler_random_fract(&advice->random) * advice->seen;
+		double		random = sampler_random_fract(&comparison->random) * comparison->seen;
 
-		if (random >= advice->nrows)
+		if (random >= comparison->nrows)
 			return;
 		place = (int) random;
 	}
 	else
 	{
-		if (advice->nrows == advice->maxrows)
+		if (comparison->nrows == comparison->maxrows)
 		{
-			advice->maxrows = Min(advice->maxrows * 2, advice->keep_rows);
-			advice->rows = repalloc_huge(advice->rows,
-										 (Size) advice->maxrows * sizeof(TpRowId));
+			comparison->maxrows = Min(comparison->maxrows * 2, comparison->keep_rows);
+			comparison->rows = repalloc_huge(comparison->rows,
+										 (Size) comparison->maxrows * sizeof(TpRowId));
 		}
-		advice->nrows++;
+		comparison->nrows++;
 	}
-	advice->rows[place].source = source;
-	advice->rows[place].tid = slot->tts_tid;
-	advice->rows[place].rawsize = rawsize;
+	comparison->rows[place].source = source;
+	comparison->rows[place].tid = slot->tts_tid;
+	comparison->rows[place].rawsize = rawsize;
 }
 
 /* Read the given number of random pages of a table. */
 static void
-tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
+tp_sample_source(TpComparison *comparison, int number, BlockNumber blocks)
 {
-	TpSource   *source = &advice->sources[number];
+	TpSource   *source = &comparison->sources[number];
 	TableScanDesc scan = NULL;
 	TupleTableSlot *slot;
 	BlockSamplerData sampler;
 
 	if (blocks == 0)
 		return;
-	advice->sampled_blocks += blocks;
+	comparison->sampled_blocks += blocks;
 	slot = table_slot_create(source->rel, NULL);
-	advice->null_heap.reserve =
+	comparison->null_heap.reserve =
 		RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
 	BlockSampler_Init(&sampler, source->blocks, (int) blocks, TP_SEED + number);
 	while (BlockSampler_HasMore(&sampler))
@@ -137,7 +137,7 @@ tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
 		else
 			table_rescan_tidrange(scan, &first, &last);
 		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
-			tp_see_row(advice, number, slot);
+			tp_see_row(comparison, number, slot);
 	}
 	if (scan != NULL)
 		table_endscan(scan);
@@ -177,32 +177,32 @@ tp_compare_sizes(const void *left, const void *right)
  * values must count in proportion to their number.
  */
 static void
-tp_choose_rows(TpAdvice *advice)
+tp_choose_rows(TpComparison *comparison)
 {
-	if (advice->nrows > advice->sample_rows)
+	if (comparison->nrows > comparison->sample_rows)
 	{
-		qsort(advice->rows, advice->nrows, sizeof(TpRowId), tp_compare_sizes);
-		for (int i = 0; i < advice->sample_rows; i++)
-			advice->rows[i] = advice->rows[(int) ((i + 0.5) * advice->nrows / advice->sample_rows)];
-		advice->nrows = advice->sample_rows;
+		qsort(comparison->rows, comparison->nrows, sizeof(TpRowId), tp_compare_sizes);
+		for (int i = 0; i < comparison->sample_rows; i++)
+			comparison->rows[i] = comparison->rows[(int) ((i + 0.5) * comparison->nrows / comparison->sample_rows)];
+		comparison->nrows = comparison->sample_rows;
 	}
-	qsort(advice->rows, advice->nrows, sizeof(TpRowId), tp_compare_places);
+	qsort(comparison->rows, comparison->nrows, sizeof(TpRowId), tp_compare_places);
 
 	/*
 	 * The measuring may end before the last row: shuffle the rows, so that
 	 * the first rows are a sample, too.
 	 */
-	if (advice->seen > 0 &&
-		advice->seen_bytes / advice->seen * advice->nrows > TP_MAX_EFFORT)
+	if (comparison->seen > 0 &&
+		comparison->seen_bytes / comparison->seen * comparison->nrows > TP_MAX_EFFORT)
 	{
-		for (int i = advice->nrows - 1; i > 0; i--)
+		for (int i = comparison->nrows - 1; i > 0; i--)
 		{
-			int			other = (int) (sampler_random_fract(&advice->random) * (i + 1));
-			TpRowId		row = advice->rows[i];
+			int			other = (int) (sampler_random_fract(&comparison->random) * (i + 1));
+			TpRowId		row = comparison->rows[i];
 
 			other = Min(other, i);
-			advice->rows[i] = advice->rows[other];
-			advice->rows[other] = row;
+			comparison->rows[i] = comparison->rows[other];
+			comparison->rows[other] = row;
 		}
 	}
 }
@@ -213,26 +213,26 @@ tp_choose_rows(TpAdvice *advice)
  * have the same chance.
  */
 void
-tp_sample(TpAdvice *advice)
+tp_sample(TpComparison *comparison)
 {
-	double		wanted = Min((double) advice->sample_rows, advice->blocks);
+	double		wanted = Min((double) comparison->sample_rows, comparison->blocks);
 	double		before = 0;
 	double		taken = 0;
 
-	sampler_random_init_state(TP_SEED, &advice->random);
-	advice->keep_rows = Max(advice->sample_rows,
-							Min(advice->sample_rows * TP_KEEP_FACTOR, TP_MAX_KEEP));
-	advice->maxrows = Min(advice->keep_rows, 1000);
-	advice->rows = palloc(advice->maxrows * sizeof(TpRowId));
-	for (int i = 0; i < advice->nsources; i++)
+	sampler_random_init_state(TP_SEED, &comparison->random);
+	comparison->keep_rows = Max(comparison->sample_rows,
+							Min(comparison->sample_rows * TP_KEEP_FACTOR, TP_MAX_KEEP));
+	comparison->maxrows = Min(comparison->keep_rows, 1000);
+	comparison->rows = palloc(comparison->maxrows * sizeof(TpRowId));
+	for (int i = 0; i < comparison->nsources; i++)
 	{
 		double		upto;
 
-		before += advice->sources[i].blocks;
-		upto = advice->blocks > 0 ? rint(before * wanted / advice->blocks) : 0;
-		tp_sample_source(advice, i,
-						 (BlockNumber) Min(upto - taken, (double) advice->sources[i].blocks));
+		before += comparison->sources[i].blocks;
+		upto = comparison->blocks > 0 ? rint(before * wanted / comparison->blocks) : 0;
+		tp_sample_source(comparison, i,
+						 (BlockNumber) Min(upto - taken, (double) comparison->sources[i].blocks));
 		taken = upto;
 	}
-	tp_choose_rows(advice);
+	tp_choose_rows(comparison);
 }

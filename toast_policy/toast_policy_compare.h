@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * toast_policy_advise.h
- *	  Interfaces between the files of toast_policy.advise().
+ * toast_policy_compare.h
+ *	  Interfaces between the files of toast_policy.compare().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  toast_policy/toast_policy_advise.h
+ *	  toast_policy/toast_policy_compare.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef TOAST_POLICY_ADVISE_H
-#define TOAST_POLICY_ADVISE_H
+#ifndef TOAST_POLICY_COMPARE_H
+#define TOAST_POLICY_COMPARE_H
 
 #include "common/pg_prng.h"
 #include "executor/tuptable.h"
@@ -145,7 +145,7 @@ typedef struct TpRowId
 	int32		rawsize;
 } TpRowId;
 
-typedef struct TpAdvice
+typedef struct TpComparison
 {
 	Relation	rel;
 	FormData_pg_attribute att;
@@ -175,16 +175,16 @@ typedef struct TpAdvice
 	int			nstrategies;
 	double		sampled;
 	double		sampled_bytes;
-} TpAdvice;
+} TpComparison;
 
-/* toast_policy_advise_sample.c */
-extern void tp_sample(TpAdvice *advice);
+/* toast_policy_compare_sample.c */
+extern void tp_sample(TpComparison *comparison);
 
-/* toast_policy_advise_codec.c */
+/* toast_policy_compare_codec.c */
 extern void tp_try_codec(TpTrial *trial, const char *source, int32 size,
 						 int32 rawsize, char *buffer);
 
-/* toast_policy_advise_size.c */
+/* toast_policy_compare_size.c */
 extern void tp_row_read(TpSampleRow *row, Relation rel, int target,
 						TupleTableSlot *slot);
 extern void tp_row_store(TpSampleRow *row, TpStrategy *strategy);
@@ -193,4 +193,4 @@ extern void tp_space_add_chunks(TpSpace *space, int64 size);
 extern double tp_space_pages(const TpSpace *space, double scale);
 extern double tp_toast_index_pages(double chunks);
 
-#endif							/* TOAST_POLICY_ADVISE_H */
+#endif							/* TOAST_POLICY_COMPARE_H */

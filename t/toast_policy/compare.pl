@@ -1,7 +1,7 @@
-# Test toast_policy.advise().  For several kinds of data, store the table by each strategy, and
-# compare its real size with an estimate.  advise() makes this estimate from a table that is stored
+# Test toast_policy.compare().  For several kinds of data, store the table by each strategy, and
+# compare its real size with an estimate.  compare() makes this estimate from a table that is stored
 # in another way.  The recommended strategy must have the least cost, computed from the real pages
-# and chunks.  The times in this cost come from the result of advise().  No test compares these
+# and chunks.  The times in this cost come from the result of compare().  No test compares these
 # times with measured times.
 use strict;
 use warnings FATAL => 'all';
@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('advise');
+my $node = PostgreSQL::Test::Cluster->new('compare');
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_wal_size = 4GB\n");
 $node->start;
@@ -88,7 +88,7 @@ sub measure
 	return \%real;
 }
 
-# Compute the cost by which advise() decides, but from the real counts.
+# Compute the cost by which compare() decides, but from the real counts.
 sub cost
 {
 	my ($real, $estimate) = @_;
@@ -110,8 +110,8 @@ sub near
 	return abs($is - $should) <= 0.1 * $should || abs($is - $should) <= $apart;
 }
 
-# Return the result of advise() as a hash of strategy, codec and level.
-sub advice
+# Return the result of compare() as a hash of strategy, codec and level.
+sub comparison
 {
 	my ($table, @arguments) = @_;
 	my %result;
@@ -119,7 +119,7 @@ sub advice
 	for my $line (
 		split /\n/,
 		query(
-			"SELECT concat_ws(' ', strategy, codec, level), * FROM toast_policy.advise("
+			"SELECT concat_ws(' ', strategy, codec, level), * FROM toast_policy.compare("
 			  . join(', ', "'$table'", "'v'", @arguments) . ')'))
 	{
 		my ($name, @fields) = split /\|/, $line;
@@ -191,7 +191,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 		ALTER TABLE $kind ALTER v SET STORAGE EXTERNAL;
 		INSERT INTO $kind SELECT i, 'note ' || i, $expression, i % 2 = 0 FROM generate_series(1::bigint, $rows) i}
 	);
-	my $advice = advice($kind);
+	my $comparison = comparison($kind);
 
 	for my $strategy ('extended', 'main', 'external', 'toast_policy')
 	{
@@ -204,7 +204,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 				my $table = build($kind, $strategy, $codec, $level);
 
 				$cost{$name} =
-				  cost(compare($advice->{$name}, $table, "$kind, $name"), $advice->{$name});
+				  cost(compare($comparison->{$name}, $table, "$kind, $name"), $comparison->{$name});
 			}
 		}
 	}
@@ -217,22 +217,22 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 		my $name = join(' ', $own, $codec, $codec eq 'lz4' ? 0 : $codec eq 'zstd' ? 3 : ());
 
 		$cost{$name} =
-		  cost(compare($advice->{$name}, build($kind, $own, $codec, ''), "$kind, $name"),
-			$advice->{$name});
+		  cost(compare($comparison->{$name}, build($kind, $own, $codec, ''), "$kind, $name"),
+			$comparison->{$name});
 	}
 
-	# Call advise() again on values that are stored in another way, and with a small sample.
+	# Call compare() again on values that are stored in another way, and with a small sample.
 	my $name = $has_lz4 ? 'toast_policy lz4 9' : 'toast_policy pglz';
 	my $table = $name =~ s/ /_/gr;
 	$table .= '_' unless $has_lz4;
 	for my $from ('extended_pglz_', "toast_policy_pglz_", 'main_pglz_')
 	{
-		compare(advice("${kind}_$from")->{$name}, "${kind}_$table", "$kind, $name from $from");
+		compare(comparison("${kind}_$from")->{$name}, "${kind}_$table", "$kind, $name from $from");
 	}
-	compare(advice($kind, 300)->{$name}, "${kind}_$table", "$kind, $name from 300 rows");
+	compare(comparison($kind, 300)->{$name}, "${kind}_$table", "$kind, $name from 300 rows");
 
-	my ($pick) = grep { $advice->{$_}{recommended} eq 't' } keys %$advice;
-	is(scalar(grep { $_->{recommended} eq 't' } values %$advice),
+	my ($pick) = grep { $comparison->{$_}{recommended} eq 't' } keys %$comparison;
+	is(scalar(grep { $_->{recommended} eq 't' } values %$comparison),
 		1, "$kind: one strategy is recommended");
 	my ($least) = sort { $cost{$a} <=> $cost{$b} } keys %cost;
 	note "$kind: recommended is $pick, and $least costs least";
@@ -245,8 +245,8 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 	}
 	else
 	{
-		# advise() recommends ztext or zbytea.
-		cmp_ok($advice->{$pick}{read_us},
+		# compare() recommends ztext or zbytea.
+		cmp_ok($comparison->{$pick}{read_us},
 			'<=', $cost{$least}, "$kind: $pick costs less than $least");
 	}
 	query(
@@ -267,13 +267,13 @@ query(
 	ALTER TABLE large ALTER v SET STORAGE EXTERNAL;
 	INSERT INTO large SELECT 7, repeat(md5('7'), 2000000);
 	ALTER TABLE large ALTER v SET STORAGE EXTENDED});
-my $many = advice('many', 500);
+my $many = comparison('many', 500);
 is($many->{'extended pglz'}{sampled}, 500, 'the sample has no more rows than sample_rows');
 compare($many->{'extended pglz'}, 'many', 'a part of many rows');
 my $raw = query('SELECT sum(octet_length(v)) FROM many');
 ok( near($many->{'extended pglz'}{raw_bytes}, $raw, 0),
 	"raw bytes $many->{'extended pglz'}{raw_bytes} of $raw");
-my $large = advice('large');
+my $large = comparison('large');
 is( $large->{'external none'}{raw_bytes},
 	query('SELECT sum(octet_length(v)) FROM large'),
 	'all bytes of large values are counted');
@@ -283,7 +283,7 @@ query(
 compare($large->{'extended pglz'}, 'large_copy', 'large values, judged by their beginning');
 
 #
-# advise() on a standby
+# compare() on a standby
 #
 query('CREATE UNLOGGED TABLE unlogged AS SELECT * FROM large');
 $node->backup('base');
@@ -292,10 +292,10 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 my $counts =
-  q{SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, chunks, table_pages FROM toast_policy.advise('many', 'v')};
-is($standby->safe_psql('postgres', $counts), query($counts), 'a standby gives the same advice');
+  q{SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, chunks, table_pages FROM toast_policy.compare('many', 'v')};
+is($standby->safe_psql('postgres', $counts), query($counts), 'a standby gives the same comparison');
 my ($rc, $out, $error) =
-  $standby->psql('postgres', q{SELECT * FROM toast_policy.advise('unlogged', 'v')});
+  $standby->psql('postgres', q{SELECT * FROM toast_policy.compare('unlogged', 'v')});
 like(
 	$error,
 	qr/cannot access temporary or unlogged relations during recovery/,
@@ -303,12 +303,12 @@ like(
 $standby->stop;
 
 #
-# A timeout cancels advise()
+# A timeout cancels compare()
 #
 ($rc, $out, $error) = $node->psql('postgres',
-	q{SET statement_timeout = '20ms'; SELECT * FROM toast_policy.advise('many', 'v', 100000)});
+	q{SET statement_timeout = '20ms'; SELECT * FROM toast_policy.compare('many', 'v', 100000)});
 like($error, qr/canceling statement due to statement timeout/,
-	'statement_timeout cancels advise()');
+	'statement_timeout cancels compare()');
 
 $node->stop;
 done_testing();

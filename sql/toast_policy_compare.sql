@@ -4,12 +4,12 @@
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
-CREATE SCHEMA advise;
-SET search_path = advise, public;
+CREATE SCHEMA compare;
+SET search_path = compare, public;
 SET default_toast_compression = pglz;
 CREATE ROLE regress_toast_policy_alice;
 CREATE ROLE regress_toast_policy_bob;
-GRANT USAGE ON SCHEMA advise TO regress_toast_policy_alice;
+GRANT USAGE ON SCHEMA compare TO regress_toast_policy_alice;
 
 -- Return incompressible bytes as hex digits.
 CREATE FUNCTION hex(i int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -25,7 +25,7 @@ LANGUAGE sql AS $$
         ELSE num_nulls(compress_us, decompress_us, read_us) = 3 END AND
       CASE WHEN strategy = 'external' THEN compress_us + decompress_us IN (0, NULL) ELSE true END)
     AND count(DISTINCT a.sampled) = 1 AND count(DISTINCT raw_bytes) = 1
-  FROM toast_policy.advise(relation, column_name, sample_rows) a
+  FROM toast_policy.compare(relation, column_name, sample_rows) a
 $$;
 -- Compare the estimate for the present storage with the table.  The estimate is exact if all rows
 -- are in the sample.
@@ -40,7 +40,7 @@ DECLARE
   real_chunks bigint;
   real_pages bigint;
 BEGIN
-  SELECT * INTO STRICT a FROM toast_policy.advise(relation, column_name) s
+  SELECT * INTO STRICT a FROM toast_policy.compare(relation, column_name) s
     WHERE s.strategy = exact.strategy AND s.codec = exact.codec AND s.level IS NOT DISTINCT FROM exact.level;
   EXECUTE format('SELECT sum(octet_length(%1$I)), sum(pg_column_size(%1$I)) FROM %2$s', column_name, relation)
     INTO real_raw, real_bytes;
@@ -61,15 +61,15 @@ INSERT INTO docs
   FROM generate_series(1, 200) i;
 
 -- Show the strategies.
-SELECT strategy, codec, level FROM toast_policy.advise('docs', 'doc');
-SELECT strategy, codec, level FROM toast_policy.advise('docs', 'data') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
-SELECT count(*) AS others FROM toast_policy.advise('docs', 'json') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
-SELECT count(*) AS others FROM toast_policy.advise('docs', 'words') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
+SELECT strategy, codec, level FROM toast_policy.compare('docs', 'doc');
+SELECT strategy, codec, level FROM toast_policy.compare('docs', 'data') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
+SELECT count(*) AS others FROM toast_policy.compare('docs', 'json') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
+SELECT count(*) AS others FROM toast_policy.compare('docs', 'words') WHERE strategy NOT IN ('extended', 'main', 'external', 'toast_policy');
 SET toast_policy.lz4_level = 6;
 SET toast_policy.zstd_level = -2;
-SELECT strategy, codec, level FROM toast_policy.advise('docs', 'doc') WHERE level NOT IN (0, 4, 9, 12);
+SELECT strategy, codec, level FROM toast_policy.compare('docs', 'doc') WHERE level NOT IN (0, 4, 9, 12);
 SET toast_policy.lz4_level = 9;
-SELECT strategy, codec, level FROM toast_policy.advise('docs', 'doc') WHERE level NOT IN (0, 4, 12);
+SELECT strategy, codec, level FROM toast_policy.compare('docs', 'doc') WHERE level NOT IN (0, 4, 12);
 RESET toast_policy.lz4_level;
 RESET toast_policy.zstd_level;
 
@@ -134,18 +134,18 @@ RESET toast_policy.early_abort;
 -- If nothing can be gained, the present strategy is recommended.
 CREATE TABLE short (v text);
 INSERT INTO short SELECT hex(i, 3) FROM generate_series(1, 2000) i;
-SELECT strategy, codec FROM toast_policy.advise('short', 'v') WHERE recommended;
+SELECT strategy, codec FROM toast_policy.compare('short', 'v') WHERE recommended;
 ALTER TABLE short ALTER v SET STORAGE MAIN, ALTER v SET COMPRESSION lz4;
-SELECT strategy, codec FROM toast_policy.advise('short', 'v') WHERE recommended;
+SELECT strategy, codec FROM toast_policy.compare('short', 'v') WHERE recommended;
 SELECT toast_policy.enable('short', 'v');
-SELECT strategy, codec, level FROM toast_policy.advise('short', 'v') WHERE recommended;
+SELECT strategy, codec, level FROM toast_policy.compare('short', 'v') WHERE recommended;
 -- Test a table without rows, and a column without values.
 CREATE TABLE nothing (v text COMPRESSION lz4, w int[]);
 SELECT * FROM counts('nothing', 'v');
-SELECT strategy, codec, level, table_pages FROM toast_policy.advise('nothing', 'v') WHERE recommended;
+SELECT strategy, codec, level, table_pages FROM toast_policy.compare('nothing', 'v') WHERE recommended;
 INSERT INTO nothing SELECT NULL, ARRAY(SELECT generate_series(1, 1000 + i)) FROM generate_series(1, 300) i;
 SELECT * FROM counts('nothing', 'v');
-SELECT bool_and(table_pages BETWEEN real - 1 AND real + 1) AS near FROM toast_policy.advise('nothing', 'v'), LATERAL (
+SELECT bool_and(table_pages BETWEEN real - 1 AND real + 1) AS near FROM toast_policy.compare('nothing', 'v'), LATERAL (
   SELECT sum(pg_relation_size(oid)) / current_setting('block_size')::int AS real FROM (
     SELECT oid FROM pg_class WHERE oid = 'nothing'::regclass UNION SELECT reltoastrelid FROM pg_class WHERE oid = 'nothing'::regclass UNION
     SELECT indexrelid FROM pg_index JOIN pg_class c ON indrelid = reltoastrelid WHERE c.oid = 'nothing'::regclass) r) p;
@@ -157,15 +157,15 @@ CREATE TABLE long AS SELECT hex(i, 100) AS v FROM generate_series(1, 2000) i;
 SELECT count(*) FILTER (WHERE reason ~ '^(costs least|no other costs clearly less) to read and write(; it is how the column is stored)?$') = 1 AS one_reason_for,
   bool_and(recommended = (reason ~ '^(costs least|no other)')) AS of_the_recommended,
   bool_and(recommended OR reason ~ '^(costs \d+ % more to read and write than what is recommended|about as good as what is recommended(, but needs (the access method|another type|room in the table''s pages)|, but takes longer to compress)?)$') AS reasons_against
-  FROM toast_policy.advise('long', 'v');
+  FROM toast_policy.compare('long', 'v');
 CREATE TABLE no_values (v text);
-SELECT DISTINCT reason, recommended FROM toast_policy.advise('no_values', 'v') ORDER BY 2;
+SELECT DISTINCT reason, recommended FROM toast_policy.compare('no_values', 'v') ORDER BY 2;
 CREATE FUNCTION digits(n numeric) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT length(rtrim(ltrim(replace(n::text, '.', ''), '0'), '0')) $$;
 SELECT max(digits(compress_us::text::numeric)) <= 3 AS compress, max(digits(decompress_us::text::numeric)) <= 3 AS decompress, max(digits(read_us::text::numeric)) <= 3 AS read,
   max(scale(read_us::text::numeric)) <= 2 AND max(scale(compress_us::text::numeric)) <= 2 AS decimals,
-  bool_and(raw_bytes = (SELECT sum(length(v)) FROM long)) AS raw_is_exact FROM toast_policy.advise('long', 'v', 100000);
+  bool_and(raw_bytes = (SELECT sum(length(v)) FROM long)) AS raw_is_exact FROM toast_policy.compare('long', 'v', 100000);
 SELECT max(digits(raw_bytes)) <= 3 AS raw, max(digits(stored_bytes)) <= 3 AS stored, max(digits(chunks)) <= 3 AS chunks, max(digits(table_pages)) <= 3 AS pages,
-  bool_and(abs(raw_bytes - 6400000) < 640000) AS near FROM toast_policy.advise('long', 'v', 100);
+  bool_and(abs(raw_bytes - 6400000) < 640000) AS near FROM toast_policy.compare('long', 'v', 100);
 
 -- Test all kinds of tables.
 CREATE TEMP TABLE temporary AS SELECT doc FROM docs;
@@ -184,7 +184,7 @@ SELECT * FROM counts('kinds', 'd');
 SELECT * FROM counts('kinds', 'g');
 SELECT * FROM counts('kinds', 'x');
 SELECT * FROM counts('kinds', 'later');
-SELECT string_agg(DISTINCT strategy, ' ' ORDER BY strategy) FROM toast_policy.advise('kinds', 'd');
+SELECT string_agg(DISTINCT strategy, ' ' ORDER BY strategy) FROM toast_policy.compare('kinds', 'd');
 -- Test partitions in which the column has other positions, and a partition that is a foreign table.
 CREATE TABLE parted (id int, doc text, pad text) PARTITION BY RANGE (id);
 SELECT * FROM counts('parted', 'doc');
@@ -199,81 +199,81 @@ INSERT INTO parted SELECT id, doc, short FROM docs;
 SELECT * FROM counts('parted', 'doc');
 SELECT * FROM counts('parted_2', 'doc');
 SELECT bool_and(p.table_pages BETWEEN 0.95 * t.table_pages AND 1.05 * t.table_pages + 10) AS like_one_table
-  FROM toast_policy.advise('parted', 'doc') p JOIN toast_policy.advise('temporary', 'doc') t
+  FROM toast_policy.compare('parted', 'doc') p JOIN toast_policy.compare('temporary', 'doc') t
   ON p.strategy = t.strategy AND p.codec = t.codec AND p.level IS NOT DISTINCT FROM t.level;
-CREATE FOREIGN DATA WRAPPER advise_wrapper;
-CREATE SERVER advise_server FOREIGN DATA WRAPPER advise_wrapper;
-CREATE FOREIGN TABLE elsewhere PARTITION OF parted FOR VALUES FROM (1000) TO (2000) SERVER advise_server;
+CREATE FOREIGN DATA WRAPPER compare_wrapper;
+CREATE SERVER compare_server FOREIGN DATA WRAPPER compare_wrapper;
+CREATE FOREIGN TABLE elsewhere PARTITION OF parted FOR VALUES FROM (1000) TO (2000) SERVER compare_server;
 SELECT * FROM counts('parted', 'doc');
 -- The advice on a parent does not include the rows of its children.
 CREATE TABLE child () INHERITS (docs);
 INSERT INTO child SELECT * FROM docs;
 SELECT sampled FROM counts('docs', 'doc');
 
--- Test the calls that advise() refuses.
-SELECT count(*) FROM toast_policy.advise('docs', 'doc', 0);
-SELECT count(*) FROM toast_policy.advise('docs', 'doc', -1);
-SELECT count(*) FROM toast_policy.advise('docs', 'doc', 3000001);
-SELECT count(*) FROM toast_policy.advise('docs', 'doc', NULL);
-SELECT count(*) FROM toast_policy.advise(NULL, 'doc');
-SELECT count(*) FROM toast_policy.advise('docs', NULL);
-SELECT count(*) FROM toast_policy.advise('docs', 'nowhere');
-SELECT count(*) FROM toast_policy.advise('docs', 'Doc');
-SELECT count(*) FROM toast_policy.advise('docs', '');
-SELECT count(*) FROM toast_policy.advise('docs', '........pg.dropped.2........');
-SELECT count(*) FROM toast_policy.advise('docs', 'ctid');
-SELECT count(*) FROM toast_policy.advise('docs', 'tableoid');
-SELECT count(*) FROM toast_policy.advise('docs', 'id');
-SELECT count(*) FROM toast_policy.advise('pg_catalog.pg_class', 'relname');
-SELECT count(*) FROM toast_policy.advise('pg_catalog.pg_index', 'indkey');
-SELECT count(*) FROM toast_policy.advise(0, 'doc');
+-- Test the calls that compare() refuses.
+SELECT count(*) FROM toast_policy.compare('docs', 'doc', 0);
+SELECT count(*) FROM toast_policy.compare('docs', 'doc', -1);
+SELECT count(*) FROM toast_policy.compare('docs', 'doc', 3000001);
+SELECT count(*) FROM toast_policy.compare('docs', 'doc', NULL);
+SELECT count(*) FROM toast_policy.compare(NULL, 'doc');
+SELECT count(*) FROM toast_policy.compare('docs', NULL);
+SELECT count(*) FROM toast_policy.compare('docs', 'nowhere');
+SELECT count(*) FROM toast_policy.compare('docs', 'Doc');
+SELECT count(*) FROM toast_policy.compare('docs', '');
+SELECT count(*) FROM toast_policy.compare('docs', '........pg.dropped.2........');
+SELECT count(*) FROM toast_policy.compare('docs', 'ctid');
+SELECT count(*) FROM toast_policy.compare('docs', 'tableoid');
+SELECT count(*) FROM toast_policy.compare('docs', 'id');
+SELECT count(*) FROM toast_policy.compare('pg_catalog.pg_class', 'relname');
+SELECT count(*) FROM toast_policy.compare('pg_catalog.pg_index', 'indkey');
+SELECT count(*) FROM toast_policy.compare(0, 'doc');
 CREATE VIEW docs_view AS SELECT * FROM docs;
 CREATE SEQUENCE docs_sequence;
 CREATE INDEX docs_index ON docs (short);
 CREATE TYPE docs_type AS (doc text);
-SELECT count(*) FROM toast_policy.advise('docs_view', 'doc');
-SELECT count(*) FROM toast_policy.advise('docs_sequence', 'last_value');
-SELECT count(*) FROM toast_policy.advise('docs_index', 'short');
-SELECT count(*) FROM toast_policy.advise('docs_type', 'doc');
-SELECT count(*) FROM toast_policy.advise('elsewhere', 'doc');
+SELECT count(*) FROM toast_policy.compare('docs_view', 'doc');
+SELECT count(*) FROM toast_policy.compare('docs_sequence', 'last_value');
+SELECT count(*) FROM toast_policy.compare('docs_index', 'short');
+SELECT count(*) FROM toast_policy.compare('docs_type', 'doc');
+SELECT count(*) FROM toast_policy.compare('elsewhere', 'doc');
 \set VERBOSITY sqlstate
-SELECT count(*) FROM toast_policy.advise((SELECT reltoastrelid FROM pg_class WHERE oid = 'docs'::regclass), 'chunk_data');
+SELECT count(*) FROM toast_policy.compare((SELECT reltoastrelid FROM pg_class WHERE oid = 'docs'::regclass), 'chunk_data');
 \set VERBOSITY terse
 
 -- Test privileges on the column and on the schema, and row-level security.
 SET ROLE regress_toast_policy_alice;
-SELECT count(*) FROM toast_policy.advise('docs', 'doc');
-SELECT count(*) FROM toast_policy.advise('parted', 'doc');
+SELECT count(*) FROM toast_policy.compare('docs', 'doc');
+SELECT count(*) FROM toast_policy.compare('parted', 'doc');
 RESET ROLE;
 GRANT SELECT (doc) ON docs TO regress_toast_policy_alice;
 GRANT SELECT ON parted TO regress_toast_policy_alice, regress_toast_policy_bob;
 SET ROLE regress_toast_policy_alice;
 SELECT sampled FROM counts('docs', 'doc');
 SELECT sampled FROM counts('parted', 'doc');
-SELECT count(*) FROM toast_policy.advise('docs', 'data');
-SELECT count(*) FROM toast_policy.advise('parted_1', 'doc');
+SELECT count(*) FROM toast_policy.compare('docs', 'data');
+SELECT count(*) FROM toast_policy.compare('parted_1', 'doc');
 RESET ROLE;
 SELECT 'parted'::regclass::oid AS parted \gset
 SET ROLE regress_toast_policy_bob;
-SELECT count(*) FROM toast_policy.advise(:parted, 'doc');
+SELECT count(*) FROM toast_policy.compare(:parted, 'doc');
 RESET ROLE;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_toast_policy_alice;
-SELECT count(*) FROM toast_policy.advise('docs', 'doc');
+SELECT count(*) FROM toast_policy.compare('docs', 'doc');
 RESET ROLE;
 SELECT sampled FROM counts('docs', 'doc');
 ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
 
--- advise() works with any search_path, and does not change or count anything.
+-- compare() works with any search_path, and does not change or count anything.
 SET search_path = pg_temp;
-SELECT count(*) FROM toast_policy.advise('advise.docs', 'doc');
-SET search_path = advise, public;
+SELECT count(*) FROM toast_policy.compare('compare.docs', 'doc');
+SET search_path = compare, public;
 BEGIN READ ONLY;
 SELECT sampled FROM counts('docs', 'doc');
 COMMIT;
 SELECT count(*) AS counted FROM toast_policy.stats WHERE relid = 'docs'::regclass;
 
 SET client_min_messages = warning;
-DROP SCHEMA advise CASCADE;
-DROP FOREIGN DATA WRAPPER advise_wrapper CASCADE;
+DROP SCHEMA compare CASCADE;
+DROP FOREIGN DATA WRAPPER compare_wrapper CASCADE;
 DROP ROLE regress_toast_policy_alice, regress_toast_policy_bob;

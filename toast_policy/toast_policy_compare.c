@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * toast_policy_advise.c
- *	  Advise how to store a column: toast_policy.advise().
+ * toast_policy_compare.c
+ *	  Advise how to store a column: toast_policy.compare().
  *
  * Read random pages as ANALYZE does, count their rows, and take a random
  * sample of the rows that have a value.  Compress and decompress each value of
  * the sample by every codec, and measure the time.  Put the value's row into a
- * simulated table of every strategy (toast_policy_advise_size.c).  Then scale
+ * simulated table of every strategy (toast_policy_compare_size.c).  Then scale
  * the results to the whole table.
  *
  * Recommend the strategy whose values cost least to read and write.  The cost
@@ -19,7 +19,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  toast_policy/toast_policy_advise.c
+ *	  toast_policy/toast_policy_compare.c
  *
  *-------------------------------------------------------------------------
  */
@@ -50,10 +50,10 @@
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
-#include "toast_policy_advise.h"
+#include "toast_policy_compare.h"
 #include "toast_policy_compat.h"
 
-PG_FUNCTION_INFO_V1(tp_advise);
+PG_FUNCTION_INFO_V1(tp_compare);
 
 /*
  * Costs of reading a value besides decompressing it, in microseconds: the row,
@@ -166,7 +166,7 @@ tp_check_column(Relation rel, const char *name)
 	if (tp_is_compressed_type(att->atttypid))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("no advice about column \"%s\"", name),
+				 errmsg("no comparison about column \"%s\"", name),
 				 errdetail("Values of data type %s are compressed by the type itself.",
 						   format_type_be(att->atttypid))));
 
@@ -202,23 +202,23 @@ tp_check_privileges(Oid relid, const char *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security hides rows of table \"%s\"", relname),
-				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
+				 errhint("The comparison needs all rows: ask as a user who bypasses row-level security.")));
 }
 
 /* Open the tables that contain the rows: the partitions, or the table itself. */
 static void
-tp_open_sources(TpAdvice *advice)
+tp_open_sources(TpComparison *comparison)
 {
-	List	   *relids = list_make1_oid(RelationGetRelid(advice->rel));
+	List	   *relids = list_make1_oid(RelationGetRelid(comparison->rel));
 	ListCell   *cell;
 
-	if (advice->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		relids = find_all_inheritors(RelationGetRelid(advice->rel), AccessShareLock, NULL);
-	advice->sources = palloc0(list_length(relids) * sizeof(TpSource));
+	if (comparison->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(RelationGetRelid(comparison->rel), AccessShareLock, NULL);
+	comparison->sources = palloc0(list_length(relids) * sizeof(TpSource));
 	foreach(cell, relids)
 	{
 		Relation	rel = relation_open(lfirst_oid(cell), NoLock);
-		TpSource   *source = &advice->sources[advice->nsources];
+		TpSource   *source = &comparison->sources[comparison->nsources];
 
 		if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 		{
@@ -234,11 +234,11 @@ tp_open_sources(TpAdvice *advice)
 		}
 		tp_check_kind(rel);
 		source->rel = rel;
-		source->attnum = get_attnum(lfirst_oid(cell), NameStr(advice->att.attname));
+		source->attnum = get_attnum(lfirst_oid(cell), NameStr(comparison->att.attname));
 		source->blocks = RelationGetNumberOfBlocks(rel);
-		advice->blocks += source->blocks;
-		advice->has_toast |= OidIsValid(rel->rd_rel->reltoastrelid);
-		advice->nsources++;
+		comparison->blocks += source->blocks;
+		comparison->has_toast |= OidIsValid(rel->rd_rel->reltoastrelid);
+		comparison->nsources++;
 	}
 }
 
@@ -248,7 +248,7 @@ tp_open_sources(TpAdvice *advice)
 
 /* Examine one row of the sample; it has a value in the column. */
 static void
-tp_try_row(TpAdvice *advice, const TpSource *source, TupleTableSlot *slot)
+tp_try_row(TpComparison *comparison, const TpSource *source, TupleTableSlot *slot)
 {
 	int			target = source->attnum - 1;
 	struct varlena *value;
@@ -262,35 +262,35 @@ tp_try_row(TpAdvice *advice, const TpSource *source, TupleTableSlot *slot)
 		detoast_attr_slice(value, 0, TP_MAX_PIECE) : detoast_attr(value);
 	size = VARSIZE_ANY_EXHDR(value);
 	buffer = palloc(Max(size, 1));
-	for (int i = 0; i < advice->ntrials; i++)
+	for (int i = 0; i < comparison->ntrials; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		tp_try_codec(&advice->trials[i], VARDATA_ANY(value), size, row.rawsize, buffer);
+		tp_try_codec(&comparison->trials[i], VARDATA_ANY(value), size, row.rawsize, buffer);
 	}
-	for (int i = 0; i < advice->nstrategies; i++)
+	for (int i = 0; i < comparison->nstrategies; i++)
 	{
-		advice->strategies[i].heap.reserve =
+		comparison->strategies[i].heap.reserve =
 			RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
-		tp_row_store(&row, &advice->strategies[i]);
+		tp_row_store(&row, &comparison->strategies[i]);
 	}
-	advice->sampled += 1;
-	advice->sampled_bytes += row.rawsize;
+	comparison->sampled += 1;
+	comparison->sampled_bytes += row.rawsize;
 }
 
 /* Examine the rows of the sample. */
 static void
-tp_try_rows(TpAdvice *advice)
+tp_try_rows(TpComparison *comparison)
 {
-	TupleTableSlot **slots = palloc0(advice->nsources * sizeof(TupleTableSlot *));
-	MemoryContext rowcxt = AllocSetContextCreate(CurrentMemoryContext, "toast_policy advice",
+	TupleTableSlot **slots = palloc0(comparison->nsources * sizeof(TupleTableSlot *));
+	MemoryContext rowcxt = AllocSetContextCreate(CurrentMemoryContext, "toast_policy comparison",
 												 ALLOCSET_DEFAULT_SIZES);
 	double		effort = 0;
 
-	for (int i = 0; i < advice->nrows && effort < TP_MAX_EFFORT; i++)
+	for (int i = 0; i < comparison->nrows && effort < TP_MAX_EFFORT; i++)
 	{
-		TpRowId    *id = &advice->rows[i];
-		TpSource   *source = &advice->sources[id->source];
-		double		bytes = advice->sampled_bytes;
+		TpRowId    *id = &comparison->rows[i];
+		TpSource   *source = &comparison->sources[id->source];
+		double		bytes = comparison->sampled_bytes;
 		MemoryContext oldcxt;
 
 		CHECK_FOR_INTERRUPTS();
@@ -301,13 +301,13 @@ tp_try_rows(TpAdvice *advice)
 										   slots[id->source]))
 			elog(ERROR, "could not find a row of the sample again");
 		oldcxt = MemoryContextSwitchTo(rowcxt);
-		tp_try_row(advice, source, slots[id->source]);
+		tp_try_row(comparison, source, slots[id->source]);
 		MemoryContextSwitchTo(oldcxt);
 		MemoryContextReset(rowcxt);
-		effort += Min(advice->sampled_bytes - bytes, TP_MAX_PIECE);
+		effort += Min(comparison->sampled_bytes - bytes, TP_MAX_PIECE);
 		ExecClearTuple(slots[id->source]);
 	}
-	for (int i = 0; i < advice->nsources; i++)
+	for (int i = 0; i < comparison->nsources; i++)
 		if (slots[i] != NULL)
 			ExecDropSingleTupleTableSlot(slots[i]);
 	MemoryContextDelete(rowcxt);
@@ -322,16 +322,16 @@ tp_try_rows(TpAdvice *advice)
  * trial, make a trial.
  */
 static TpTrial *
-tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
+tp_get_trial(TpComparison *comparison, TpCodec codec, int level)
 {
 	TpTrial    *trial;
 
-	for (int i = 0; i < advice->ntrials; i++)
-		if (advice->trials[i].codec == codec && advice->trials[i].level == level)
-			return &advice->trials[i];
+	for (int i = 0; i < comparison->ntrials; i++)
+		if (comparison->trials[i].codec == codec && comparison->trials[i].level == level)
+			return &comparison->trials[i];
 
-	Assert(advice->ntrials < TP_MAX_TRIALS);
-	trial = &advice->trials[advice->ntrials++];
+	Assert(comparison->ntrials < TP_MAX_TRIALS);
+	trial = &comparison->trials[comparison->ntrials++];
 	trial->codec = codec;
 	trial->level = level;
 
@@ -342,20 +342,20 @@ tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
  * Add a strategy.  TP_NONE means no codec, and level 0 a codec without levels.
  */
 static void
-tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storage,
+tp_add_strategy(TpComparison *comparison, const char *name, TpMethod method, char storage,
 				TpCodec codec, int level)
 {
 	TpStrategy *strategy;
-	TpTrial    *trial = codec != TP_NONE ? tp_get_trial(advice, codec, level) : NULL;
+	TpTrial    *trial = codec != TP_NONE ? tp_get_trial(comparison, codec, level) : NULL;
 
 	/* toast_policy.lz4_level may be equal to one of the other levels */
-	for (int i = 0; i < advice->nstrategies; i++)
-		if (advice->strategies[i].method == method &&
-			advice->strategies[i].storage == storage && advice->strategies[i].trial == trial)
+	for (int i = 0; i < comparison->nstrategies; i++)
+		if (comparison->strategies[i].method == method &&
+			comparison->strategies[i].storage == storage && comparison->strategies[i].trial == trial)
 			return;
 
-	Assert(advice->nstrategies < TP_MAX_STRATEGIES);
-	strategy = &advice->strategies[advice->nstrategies++];
+	Assert(comparison->nstrategies < TP_MAX_STRATEGIES);
+	strategy = &comparison->strategies[comparison->nstrategies++];
 	strategy->name = name;
 	strategy->method = method;
 	strategy->storage = storage;
@@ -364,10 +364,10 @@ tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storag
 
 /* Make the strategies, in the order in which equal ones are preferred. */
 static void
-tp_make_strategies(TpAdvice *advice)
+tp_make_strategies(TpComparison *comparison)
 {
 	static const int levels[] = {0, 4, 9, TP_LZ4_MAX_LEVEL};
-	Oid			typid = getBaseType(advice->att.atttypid);
+	Oid			typid = getBaseType(comparison->att.atttypid);
 	TpCodec		codecs[2] = {TP_PGLZ, TP_LZ4};
 	int			ncodecs = 1;
 	const char *type = NULL;
@@ -376,17 +376,17 @@ tp_make_strategies(TpAdvice *advice)
 	ncodecs = 2;
 #endif
 	for (int i = 0; i < ncodecs; i++)
-		tp_add_strategy(advice, "extended", TP_BY_STORAGE, TYPSTORAGE_EXTENDED, codecs[i], 0);
+		tp_add_strategy(comparison, "extended", TP_BY_STORAGE, TYPSTORAGE_EXTENDED, codecs[i], 0);
 	for (int i = 0; i < ncodecs; i++)
-		tp_add_strategy(advice, "main", TP_BY_STORAGE, TYPSTORAGE_MAIN, codecs[i], 0);
-	tp_add_strategy(advice, "external", TP_BY_STORAGE, TYPSTORAGE_EXTERNAL, TP_NONE, 0);
-	tp_add_strategy(advice, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL, TP_PGLZ, 0);
+		tp_add_strategy(comparison, "main", TP_BY_STORAGE, TYPSTORAGE_MAIN, codecs[i], 0);
+	tp_add_strategy(comparison, "external", TP_BY_STORAGE, TYPSTORAGE_EXTERNAL, TP_NONE, 0);
+	tp_add_strategy(comparison, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL, TP_PGLZ, 0);
 	if (ncodecs > 1)
 	{
 		for (int i = 0; i < (int) lengthof(levels); i++)
-			tp_add_strategy(advice, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL,
+			tp_add_strategy(comparison, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL,
 							TP_LZ4, levels[i]);
-		tp_add_strategy(advice, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL,
+		tp_add_strategy(comparison, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL,
 						TP_LZ4, tp_lz4_level);
 	}
 
@@ -396,30 +396,30 @@ tp_make_strategies(TpAdvice *advice)
 		type = "zbytea";
 	if (type != NULL)
 	{
-		tp_add_strategy(advice, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_LZ4, tp_lz4_level);
-		tp_add_strategy(advice, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_SNAPPY, 0);
-		tp_add_strategy(advice, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_ZSTD, tp_zstd_level);
+		tp_add_strategy(comparison, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_LZ4, tp_lz4_level);
+		tp_add_strategy(comparison, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_SNAPPY, 0);
+		tp_add_strategy(comparison, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_ZSTD, tp_zstd_level);
 	}
 }
 
 /* Mark the strategy by which new values of the column are stored now. */
 static void
-tp_mark_current(TpAdvice *advice)
+tp_mark_current(TpComparison *comparison)
 {
-	char		compression = advice->att.attcompression;
+	char		compression = comparison->att.attcompression;
 	TpCodec		codec;
 	Oid			own = tp_access_method_oid(true);
 
 	if (!CompressionMethodIsValid(compression))
 		compression = default_toast_compression;
 	codec = compression == TOAST_LZ4_COMPRESSION ? TP_LZ4 : TP_PGLZ;
-	for (int i = 0; i < advice->nstrategies; i++)
+	for (int i = 0; i < comparison->nstrategies; i++)
 	{
-		TpStrategy *strategy = &advice->strategies[i];
-		bool		governed = OidIsValid(own) && advice->rel->rd_rel->relam == own &&
-			tp_column_is_governed(&advice->att);
+		TpStrategy *strategy = &comparison->strategies[i];
+		bool		governed = OidIsValid(own) && comparison->rel->rd_rel->relam == own &&
+			tp_column_is_governed(&comparison->att);
 
-		strategy->current = strategy->storage == advice->att.attstorage &&
+		strategy->current = strategy->storage == comparison->att.attstorage &&
 			strategy->method == (governed ? TP_BY_POLICY : TP_BY_STORAGE) &&
 			(strategy->trial == NULL ||
 			 (strategy->trial->codec == codec &&
@@ -447,12 +447,12 @@ tp_handicap(const TpStrategy *strategy)
 
 /* Scale a strategy's counts to the whole table, and compute its cost. */
 static void
-tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
+tp_evaluate(const TpComparison *comparison, TpStrategy *strategy)
 {
-	double		block_scale = advice->sampled_blocks > 0 ?
-		advice->blocks / advice->sampled_blocks : 0;
-	double		n = advice->sampled;
-	double		values = advice->seen * block_scale;
+	double		block_scale = comparison->sampled_blocks > 0 ?
+		comparison->blocks / comparison->sampled_blocks : 0;
+	double		n = comparison->sampled;
+	double		values = comparison->seen * block_scale;
 	double		rows = n > 0 ? values / n : 0;
 	double		bytes = rows;
 	double		heap;
@@ -460,20 +460,20 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 	double		own = 0;
 
 	/* scale the space of values out of line by their bytes, not by rows */
-	if (advice->sampled_bytes > 0)
-		bytes = advice->seen_bytes / advice->sampled_bytes * block_scale;
+	if (comparison->sampled_bytes > 0)
+		bytes = comparison->seen_bytes / comparison->sampled_bytes * block_scale;
 
 	strategy->inline_bytes *= rows;
 	strategy->external_bytes *= bytes;
 	strategy->chunks *= bytes;
 	heap = tp_space_pages(&strategy->heap, rows) +
-		tp_space_pages(&advice->null_heap, block_scale);
+		tp_space_pages(&comparison->null_heap, block_scale);
 	toast = tp_space_pages(&strategy->toast, bytes) +
-		tp_space_pages(&advice->null_toast, block_scale);
+		tp_space_pages(&comparison->null_toast, block_scale);
 	strategy->table_pages = ceil(heap) + ceil(toast);
-	if (advice->has_toast || toast > 0)
+	if (comparison->has_toast || toast > 0)
 		strategy->table_pages += tp_toast_index_pages(strategy->toast.chunks * bytes +
-													  advice->null_toast.chunks * block_scale);
+													  comparison->null_toast.chunks * block_scale);
 	if (n == 0)
 		return;
 
@@ -497,16 +497,16 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
  * strategy.
  */
 static const TpStrategy *
-tp_recommend(const TpAdvice *advice)
+tp_recommend(const TpComparison *comparison)
 {
 	const TpStrategy *result = NULL;
 	double		best = -1;
 	double		least = -1;
 	double		cheapest = -1;
 
-	for (int i = 0; i < advice->nstrategies; i++)
+	for (int i = 0; i < comparison->nstrategies; i++)
 	{
-		const TpStrategy *strategy = &advice->strategies[i];
+		const TpStrategy *strategy = &comparison->strategies[i];
 		double		cost = strategy->cost * tp_handicap(strategy);
 
 		if (best < 0 || cost < best)
@@ -514,9 +514,9 @@ tp_recommend(const TpAdvice *advice)
 	}
 	for (int pass = 0; pass < 3; pass++)
 	{
-		for (int i = 0; i < advice->nstrategies; i++)
+		for (int i = 0; i < comparison->nstrategies; i++)
 		{
-			const TpStrategy *strategy = &advice->strategies[i];
+			const TpStrategy *strategy = &comparison->strategies[i];
 			double		handicap = tp_handicap(strategy);
 
 			if (strategy->cost * handicap > best * TP_TOLERANCE)
@@ -555,10 +555,10 @@ tp_round(double value)
 
 /* Return a number of bytes, chunks or pages.  Round it unless it is exact. */
 static Datum
-tp_count(const TpAdvice *advice, double value)
+tp_count(const TpComparison *comparison, double value)
 {
-	bool		exact = advice->sampled_blocks >= advice->blocks &&
-		advice->sampled >= advice->seen;
+	bool		exact = comparison->sampled_blocks >= comparison->blocks &&
+		comparison->sampled >= comparison->seen;
 
 	return Int64GetDatum((int64) rint(exact ? value : tp_round(value)));
 }
@@ -579,12 +579,12 @@ tp_needs(const TpStrategy *strategy)
 
 /* Return the reason why a strategy is recommended or not. */
 static char *
-tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
+tp_reason(const TpComparison *comparison, const TpStrategy *strategy,
 		  const TpStrategy *recommended)
 {
 	double		ratio;
 
-	if (advice->sampled == 0)
+	if (comparison->sampled == 0)
 		return pstrdup(strategy == recommended && strategy->current ?
 					   "no values to judge by; it is how the column is stored" :
 					   "no values to judge by");
@@ -592,8 +592,8 @@ tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 	{
 		bool		least = true;
 
-		for (int i = 0; i < advice->nstrategies; i++)
-			least &= strategy->cost <= advice->strategies[i].cost;
+		for (int i = 0; i < comparison->nstrategies; i++)
+			least &= strategy->cost <= comparison->strategies[i].cost;
 
 		return psprintf("%s to read and write%s",
 						least ? "costs least" : "no other costs clearly less",
@@ -616,7 +616,7 @@ tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 
 /* Add the row of one strategy to the result. */
 static void
-tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
+tp_put_strategy(ReturnSetInfo *rsinfo, const TpComparison *comparison,
 				const TpStrategy *strategy, const TpStrategy *recommended)
 {
 	Datum		values[13];
@@ -624,29 +624,29 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
 	const TpTrial *trial = strategy->trial;
 	double		raw_bytes = 0;
 
-	if (advice->sampled_blocks > 0)
-		raw_bytes = advice->seen_bytes * advice->blocks / advice->sampled_blocks;
+	if (comparison->sampled_blocks > 0)
+		raw_bytes = comparison->seen_bytes * comparison->blocks / comparison->sampled_blocks;
 
 	values[0] = CStringGetTextDatum(strategy->name);
 	values[1] = CStringGetTextDatum(tp_codec_name(trial ? trial->codec : TP_NONE));
 	values[2] = Int32GetDatum(trial ? trial->level : 0);
 	nulls[2] = trial == NULL || (trial->codec != TP_LZ4 && trial->codec != TP_ZSTD);
-	values[3] = Int64GetDatum((int64) advice->sampled);
-	values[4] = tp_count(advice, raw_bytes);
-	values[5] = tp_count(advice, strategy->inline_bytes + strategy->external_bytes);
-	values[6] = tp_count(advice, strategy->chunks);
-	values[7] = tp_count(advice, strategy->table_pages);
+	values[3] = Int64GetDatum((int64) comparison->sampled);
+	values[4] = tp_count(comparison, raw_bytes);
+	values[5] = tp_count(comparison, strategy->inline_bytes + strategy->external_bytes);
+	values[6] = tp_count(comparison, strategy->chunks);
+	values[7] = tp_count(comparison, strategy->table_pages);
 	values[8] = Float8GetDatum(tp_round(strategy->compress_us));
 	values[9] = Float8GetDatum(tp_round(strategy->decompress_us));
 	values[10] = Float8GetDatum(tp_round(strategy->read_us));
-	nulls[8] = nulls[9] = nulls[10] = advice->sampled == 0;
+	nulls[8] = nulls[9] = nulls[10] = comparison->sampled == 0;
 	values[11] = BoolGetDatum(strategy == recommended);
-	values[12] = CStringGetTextDatum(tp_reason(advice, strategy, recommended));
+	values[12] = CStringGetTextDatum(tp_reason(comparison, strategy, recommended));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
 /*
- * toast_policy.advise(relation regclass, column_name name, sample_rows int4)
+ * toast_policy.compare(relation regclass, column_name name, sample_rows int4)
  * returns setof record
  *
  * Return one row for each way to store the column.  The row has the codec, its
@@ -666,46 +666,46 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
  * values.
  */
 Datum
-tp_advise(PG_FUNCTION_ARGS)
+tp_compare(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Oid			relid = PG_GETARG_OID(0);
 	AttrNumber	attnum;
-	TpAdvice   *advice = palloc0(sizeof(TpAdvice));
+	TpComparison   *comparison = palloc0(sizeof(TpComparison));
 	const TpStrategy *recommended;
 
-	advice->sample_rows = PG_GETARG_INT32(2);
-	if (advice->sample_rows < 1 || advice->sample_rows > TP_MAX_SAMPLE)
+	comparison->sample_rows = PG_GETARG_INT32(2);
+	if (comparison->sample_rows < 1 || comparison->sample_rows > TP_MAX_SAMPLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sample_rows must be between 1 and %d", TP_MAX_SAMPLE)));
 	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
-	advice->rel = try_relation_open(relid, AccessShareLock);
-	if (advice->rel == NULL)
+	comparison->rel = try_relation_open(relid, AccessShareLock);
+	if (comparison->rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	tp_check_kind(advice->rel);
-	attnum = tp_check_column(advice->rel, NameStr(*PG_GETARG_NAME(1)));
+	tp_check_kind(comparison->rel);
+	attnum = tp_check_column(comparison->rel, NameStr(*PG_GETARG_NAME(1)));
 	/* the privileges may have changed while we waited for the lock */
 	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
-	advice->att = *TupleDescAttr(RelationGetDescr(advice->rel), attnum - 1);
+	comparison->att = *TupleDescAttr(RelationGetDescr(comparison->rel), attnum - 1);
 
 	InitMaterializedSRF(fcinfo, 0);
-	tp_open_sources(advice);
-	tp_make_strategies(advice);
-	tp_mark_current(advice);
-	tp_sample(advice);
-	tp_try_rows(advice);
-	for (int i = 0; i < advice->nstrategies; i++)
-		tp_evaluate(advice, &advice->strategies[i]);
-	recommended = tp_recommend(advice);
-	for (int i = 0; i < advice->nstrategies; i++)
-		tp_put_strategy(rsinfo, advice, &advice->strategies[i], recommended);
+	tp_open_sources(comparison);
+	tp_make_strategies(comparison);
+	tp_mark_current(comparison);
+	tp_sample(comparison);
+	tp_try_rows(comparison);
+	for (int i = 0; i < comparison->nstrategies; i++)
+		tp_evaluate(comparison, &comparison->strategies[i]);
+	recommended = tp_recommend(comparison);
+	for (int i = 0; i < comparison->nstrategies; i++)
+		tp_put_strategy(rsinfo, comparison, &comparison->strategies[i], recommended);
 
-	for (int i = 0; i < advice->nsources; i++)
-		relation_close(advice->sources[i].rel, NoLock);
-	relation_close(advice->rel, NoLock);
+	for (int i = 0; i < comparison->nsources; i++)
+		relation_close(comparison->sources[i].rel, NoLock);
+	relation_close(comparison->rel, NoLock);
 
 	PG_RETURN_NULL();
 }

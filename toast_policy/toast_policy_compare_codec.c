@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * toast_policy_advise_codec.c
+ * toast_policy_compare_codec.c
  *	  Measure the result of a codec for a value, and the time that it takes.
  *
  * Times are CPU times of this thread, because other sessions influence CPU
@@ -9,7 +9,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  toast_policy/toast_policy_advise_codec.c
+ *	  toast_policy/toast_policy_compare_codec.c
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "toast_policy_advise.h"
+#include "toast_policy_compare.h"
 #include "toast_policy_compat.h"
 
 /* Limits for measuring small values repeatedly: size, repeats, total time */

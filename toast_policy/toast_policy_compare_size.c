@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * toast_policy_advise_size.c
+ * toast_policy_compare_size.c
  *	  Predict the size of a row, and of its table, if a column is stored differently.
  *
  * Simulate tp_row_apply(), and then heap_toast_insert_or_update(), with the
@@ -12,7 +12,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  toast_policy/toast_policy_advise_size.c
+ *	  toast_policy/toast_policy_compare_size.c
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 #include "catalog/pg_type.h"
 #include "storage/bufpage.h"
 
-#include "toast_policy_advise.h"
+#include "toast_policy_compare.h"
 #include "toast_policy_compat.h"
 
 /*
