@@ -27,7 +27,7 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'tp_enable'
 LANGUAGE C VOLATILE STRICT;
 
-CREATE FUNCTION toast_policy.disable(relation regclass)
+CREATE FUNCTION toast_policy.disable(relation regclass, VARIADIC columns name[] DEFAULT '{}')
 RETURNS void
 AS 'MODULE_PATHNAME', 'tp_disable'
 LANGUAGE C VOLATILE STRICT;
@@ -44,12 +44,42 @@ LANGUAGE C VOLATILE STRICT;
 
 COMMENT ON FUNCTION toast_policy.enable(regclass, name[]) IS
 	'let toast_policy decide about the compression of columns (default: all that are compressible)';
-COMMENT ON FUNCTION toast_policy.disable(regclass) IS
-	'give a table back to heap, and its columns their default storage';
+COMMENT ON FUNCTION toast_policy.disable(regclass, name[]) IS
+	'give columns their default storage (default: all that are governed), and a table without governed columns back to heap';
 COMMENT ON FUNCTION toast_policy.disable_all() IS
 	'disable() for each table of the database; returns their number';
 COMMENT ON FUNCTION toast_policy.recompress(regclass) IS
-	'rewrite a table, and decide anew about each value; returns the number of rows';
+	'rewrite a table, and store each value anew; returns the number of rows';
+
+-- Only in the progress of recompress(), the last parameter has this value.  In
+-- 19, CLUSTER became REPACK, and got one more phase and more parameters.
+CREATE VIEW toast_policy.progress AS
+SELECT p.pid, p.datid, d.datname, p.relid, 'recompress'::text AS command,
+	CASE WHEN p.param2 OPERATOR(pg_catalog.<=) 4 THEN
+		CASE p.param2 WHEN 0 THEN 'initializing' WHEN 1 THEN 'seq scanning heap'
+			WHEN 2 THEN 'index scanning heap' WHEN 3 THEN 'sorting tuples' WHEN 4 THEN 'writing new heap' END
+	ELSE
+		CASE p.param2 OPERATOR(pg_catalog.-) v.is_repack::pg_catalog.int4 WHEN 5 THEN 'swapping relation files'
+			WHEN 6 THEN 'rebuilding index' WHEN 7 THEN 'performing final cleanup' END
+	END AS phase,
+	p.param19 AS tuples_done, p.param18 AS tuples_total,
+	CASE WHEN v.is_repack THEN p.param10 ELSE p.param8 END AS indexes_done
+FROM (SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4 OPERATOR(pg_catalog.>=) 190000) AS v (is_repack)
+	CROSS JOIN LATERAL pg_catalog.pg_stat_get_progress_info(CASE WHEN v.is_repack THEN 'REPACK' ELSE 'CLUSTER' END) AS p
+	LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid
+WHERE p.param20 OPERATOR(pg_catalog.=) 1953456499;
+GRANT SELECT ON toast_policy.progress TO public;
+
+COMMENT ON VIEW toast_policy.progress IS 'tables that recompress() rewrites now';
+COMMENT ON COLUMN toast_policy.progress.pid IS 'process ID of the session';
+COMMENT ON COLUMN toast_policy.progress.datid IS 'OID of its database';
+COMMENT ON COLUMN toast_policy.progress.datname IS 'name of its database';
+COMMENT ON COLUMN toast_policy.progress.relid IS 'OID of the table';
+COMMENT ON COLUMN toast_policy.progress.command IS 'function that the session runs';
+COMMENT ON COLUMN toast_policy.progress.phase IS 'what is done now, as in pg_stat_progress_cluster';
+COMMENT ON COLUMN toast_policy.progress.tuples_done IS 'rows that have been written';
+COMMENT ON COLUMN toast_policy.progress.tuples_total IS 'rows of the table, estimated until all are written';
+COMMENT ON COLUMN toast_policy.progress.indexes_done IS 'indexes that have been built anew';
 
 --
 -- Functions that call amcheck, which itself refuses tables of other access
@@ -766,6 +796,36 @@ COMMENT ON FUNCTION pg_catalog.substring(@extschema@.zbytea, int4, int4) IS 'par
 CREATE FUNCTION toast_policy.codec(@extschema@.zbytea) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION toast_policy.codec(@extschema@.zbytea) IS 'codec that the value is stored with; none if it is stored as it is';
+
+--
+-- What is in place
+--
+CREATE VIEW toast_policy.status AS
+SELECT c.oid::pg_catalog.regclass AS relation, a.attname AS column_name,
+	pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type, m.amname AS access_method,
+	CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' WHEN 'x' THEN 'EXTENDED' END AS storage,
+	CASE WHEN a.atttypid OPERATOR(pg_catalog.=) ANY (t.own)
+		THEN COALESCE(pg_catalog."substring"(pg_catalog.format_type(a.atttypid, a.atttypmod), '\(([a-z0-9]+)\)$'), 'default')
+		ELSE CASE a.attcompression WHEN 'p' THEN 'pglz' WHEN 'l' THEN 'lz4' WHEN '' THEN 'default' END END AS compression
+FROM (SELECT ARRAY['@extschema@.ztext'::pg_catalog.regtype::pg_catalog.oid, '@extschema@.zbytea'::pg_catalog.regtype::pg_catalog.oid]) t (own)
+	CROSS JOIN pg_catalog.pg_class c
+	LEFT JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) c.relam
+	LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid
+		AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped AND a.attlen OPERATOR(pg_catalog.=) (-1)
+		AND (m.amname OPERATOR(pg_catalog.=) 'toast_policy' AND a.attstorage OPERATOR(pg_catalog.=) 'e'
+			OR a.atttypid OPERATOR(pg_catalog.=) ANY (t.own))
+WHERE c.relkind OPERATOR(pg_catalog.=) ANY ('{r,m,p}'::pg_catalog."char"[])
+	AND (m.amname OPERATOR(pg_catalog.=) 'toast_policy' OR a.attnum IS NOT NULL);
+GRANT SELECT ON toast_policy.status TO public;
+
+COMMENT ON VIEW toast_policy.status IS 'columns that toast_policy governs, and columns of its types';
+COMMENT ON COLUMN toast_policy.status.relation IS 'the table';
+COMMENT ON COLUMN toast_policy.status.column_name IS 'name of the column; null if a table of the access method has none that is governed';
+COMMENT ON COLUMN toast_policy.status.data_type IS 'data type of the column';
+COMMENT ON COLUMN toast_policy.status.access_method IS 'access method of the table; null for a partitioned table without one';
+COMMENT ON COLUMN toast_policy.status.storage IS 'STORAGE of the column';
+COMMENT ON COLUMN toast_policy.status.compression IS
+	'COMPRESSION of the column, or codec of its type; default if the setting decides';
 
 --
 -- Comparison of the ways to store a column

@@ -113,13 +113,14 @@ extern List *tp_all_tables(void);
 extern void tp_fix_index_storage(Relation table, Oid indexid);
 extern Oid	tp_get_access_method(Oid relid);
 extern void tp_set_access_method(Oid relid, Oid amoid);
-extern List *tp_lock_own_tables(Oid relid, const char *function);
+extern List *tp_lock_tables(Oid relid, const char *function);
 
 /* toast_policy_hooks.c */
 extern void tp_hooks_init(void);
 
 /* toast_policy_recompress.c */
 extern bool tp_recompressing(Relation rel);
+extern void tp_report_rows(double done, double total);
 extern HeapTuple tp_recompress_tuple(Relation OldHeap, Relation NewHeap,
 									 HeapTuple tuple, Datum *values,
 									 bool *isnull);

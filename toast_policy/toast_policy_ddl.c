@@ -334,6 +334,47 @@ tp_get_access_method(Oid relid)
 	return result;
 }
 
+/* Get the names of columns that the caller has passed. */
+static Datum *
+tp_get_names(ArrayType *names, int *count)
+{
+	Datum	   *datums;
+	bool	   *nulls;
+
+	if (ARR_NDIM(names) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("column names must be a one-dimensional array")));
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
+					  &nulls, count);
+	for (int i = 0; i < *count; i++)
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("column name must not be null")));
+
+	return datums;
+}
+
+/* Return the number of a table's column.  Raise an error if there is none. */
+static AttrNumber
+tp_find_column(Oid relid, const char *name)
+{
+	AttrNumber	attnum = get_attnum(relid, name);
+
+	if (attnum == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						name, get_rel_name(relid))));
+	if (attnum < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot alter system column \"%s\"", name)));
+
+	return attnum;
+}
+
 /*
  * Return the attribute numbers of the columns that enable() shall make
  * EXTERNAL: the named columns, or else all EXTENDED columns.  Skip columns
@@ -345,35 +386,16 @@ tp_choose_columns(Relation rel, ArrayType *names)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	List	   *result = NIL;
-	Datum	   *datums;
-	bool	   *nulls;
 	int			count;
+	Datum	   *datums = tp_get_names(names, &count);
 	bool		any = false;
 
-	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
-					  &nulls, &count);
 	for (int i = 0; i < count; i++)
 	{
-		AttrNumber	attnum;
-		Form_pg_attribute att;
-		char	   *name;
+		char	   *name = NameStr(*DatumGetName(datums[i]));
+		AttrNumber	attnum = tp_find_column(RelationGetRelid(rel), name);
+		Form_pg_attribute att = TupleDescAttr(desc, attnum - 1);
 
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("column name must not be null")));
-		name = NameStr(*DatumGetName(datums[i]));
-		attnum = get_attnum(RelationGetRelid(rel), name);
-		if (attnum == InvalidAttrNumber)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" of relation \"%s\" does not exist",
-							name, RelationGetRelationName(rel))));
-		if (attnum < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot alter system column \"%s\"", name)));
-		att = TupleDescAttr(desc, attnum - 1);
 		if (!TypeIsToastable(att->atttypid))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -419,7 +441,7 @@ tp_choose_columns(Relation rel, ArrayType *names)
  * tables sorted: a partition comes after its parent.  Check all tables before
  * the caller changes any table.
  */
-static List *
+List *
 tp_lock_tables(Oid relid, const char *function)
 {
 	List	   *relids = list_make1_oid(relid);
@@ -660,10 +682,6 @@ tp_enable(PG_FUNCTION_ARGS)
 
 	tp_prevent_if_read_only("toast_policy.enable()");
 	relids = tp_lock_tables(relid, "toast_policy.enable()");
-	if (ARR_NDIM(names) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("column names must be a one-dimensional array")));
 
 	/*
 	 * A column may have another STORAGE in a partition than in the parent, so
@@ -727,14 +745,30 @@ tp_governed_columns(Oid relid)
 	return result;
 }
 
+/* Return true if the column is one of the named ones. */
+static bool
+tp_is_named(Oid relid, AttrNumber attnum, const Datum *names, int count)
+{
+	const char *name = get_attname(relid, attnum, false);
+
+	for (int i = 0; i < count; i++)
+		if (strcmp(NameStr(*DatumGetName(names[i])), name) == 0)
+			return true;
+
+	return false;
+}
+
 /*
- * Change the access method of tables back to heap.  The caller must have
- * locked and checked the tables.
+ * Give the named columns of tables, or all if none is named, the default
+ * storage of their types.  Change the access method of a table without
+ * governed columns back to heap.  Return true if any table was changed.  The
+ * caller must have locked and checked the tables.
  */
-static void
-tp_disable_tables(List *relids)
+static bool
+tp_disable_tables(List *relids, const Datum *names, int count)
 {
 	ListCell   *cell;
+	bool		changed = false;
 
 	SPI_connect();
 	foreach(cell, relids)
@@ -744,32 +778,51 @@ tp_disable_tables(List *relids)
 		List	   *extended = NIL;
 		List	   *main = NIL;
 		ListCell   *column;
+		bool		left = false;
 
 		foreach(column, tp_governed_columns(relid))
 		{
-			if (get_typstorage(get_atttype(relid, lfirst_int(column))) == TYPSTORAGE_MAIN)
+			if (count > 0 && !tp_is_named(relid, lfirst_int(column), names, count))
+				left = true;
+			else if (get_typstorage(get_atttype(relid, lfirst_int(column))) == TYPSTORAGE_MAIN)
 				main = lappend_int(main, lfirst_int(column));
 			else
 				extended = lappend_int(extended, lfirst_int(column));
 		}
+		if (count > 0 && extended == NIL && main == NIL)
+			continue;
+		changed = true;
 		tp_set_storage(relid, extended, "EXTENDED", TYPSTORAGE_EXTENDED);
 		tp_set_storage(relid, main, "MAIN", TYPSTORAGE_MAIN);
 		CommandCounterIncrement();
+		if (left)
+			continue;
 		if (!partitioned)
 			tp_set_access_method(relid, HEAP_TABLE_AM_OID);
 		else if (COMPAT_PARTITIONED_HAS_AM)
 			tp_set_access_method(relid, InvalidOid);
 	}
 	SPI_finish();
+
+	return changed;
+}
+
+/* Return the call of a function with the table as argument, for a hint. */
+static char *
+tp_call(const char *function, Oid relid)
+{
+	char	   *table = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+												   get_rel_name(relid));
+
+	return psprintf("SELECT toast_policy.%s(%s)", function, quote_literal_cstr(table));
 }
 
 /*
- * Lock a table.  If it is partitioned, lock its partitions as well.  Raise an
- * error if none of these tables uses the access method.  "function" is the SQL
- * function that locks them, for messages.  Return the tables that use the
- * access method, and the partitioned tables.
+ * Lock a table.  If it is partitioned, lock its partitions as well.  Return the
+ * tables that use the access method, and the partitioned tables.  If none of
+ * these tables uses the access method, return NIL.
  */
-List *
+static List *
 tp_lock_own_tables(Oid relid, const char *function)
 {
 	Oid			amoid = tp_access_method_oid(false);
@@ -785,30 +838,43 @@ tp_lock_own_tables(Oid relid, const char *function)
 		if (own || get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
 			result = lappend_oid(result, lfirst_oid(cell));
 	}
-	if (!any)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("table \"%s\" does not use access method \"toast_policy\"",
-						get_rel_name(relid)),
-				 errhint("See toast_policy.enable().")));
 
-	return result;
+	return any ? result : NIL;
 }
 
 /*
- * toast_policy.disable(relation regclass) returns void
+ * toast_policy.disable(relation regclass, VARIADIC columns name[]) returns void
  *
- * Reverse enable(): give the table back to heap, and give each governed column
- * the default storage of its type.  Stored values stay as they are.  Raise an
- * error if the relation is not a table of access method toast_policy, and in
- * the same cases as enable().
+ * Reverse enable(): give the named columns, or all governed columns, the
+ * default storage of their types.  Give a table that has no other governed
+ * column back to heap.  Stored values stay as they are.  Raise an error in the
+ * same cases as enable(), and, if no column is named, for a table that does not
+ * use the access method.  Give a notice if columns are named, and none of them
+ * is governed.
  */
 Datum
 tp_disable(PG_FUNCTION_ARGS)
 {
+	Oid			relid = PG_GETARG_OID(0);
+	List	   *relids;
+	Datum	   *names;
+	int			count;
+
 	tp_prevent_if_read_only("toast_policy.disable()");
-	tp_disable_tables(tp_lock_own_tables(PG_GETARG_OID(0),
-										 "toast_policy.disable()"));
+	relids = tp_lock_own_tables(relid, "toast_policy.disable()");
+	names = tp_get_names(PG_GETARG_ARRAYTYPE_P(1), &count);
+	for (int i = 0; i < count; i++)
+		(void) tp_find_column(relid, NameStr(*DatumGetName(names[i])));
+	if (relids == NIL && count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" does not use access method \"toast_policy\"",
+						get_rel_name(relid)),
+				 errhint("To let toast_policy govern it, run %s.", tp_call("enable", relid))));
+	if (!tp_disable_tables(relids, names, count) && count > 0)
+		ereport(NOTICE,
+				(errmsg("column \"%s\" of table \"%s\" is not governed by toast_policy",
+						NameStr(*DatumGetName(names[0])), get_rel_name(relid))));
 
 	PG_RETURN_VOID();
 }
@@ -891,7 +957,7 @@ tp_disable_all(PG_FUNCTION_ARGS)
 		if (list_member_oid(tables, lfirst_oid(cell)))
 			count++;
 	}
-	tp_disable_tables(relids);
+	(void) tp_disable_tables(relids, NULL, 0);
 
 	PG_RETURN_INT64(count);
 }

@@ -5,9 +5,16 @@
  *
  * The rewrite works as in VACUUM FULL.  It keeps every row version that a
  * transaction may still need, swaps files at the end, and reports its progress
- * in pg_stat_progress_cluster.  Only the copying of rows is different:
- * governed values are fetched and decompressed, and the policy decides again
- * whether to compress them.
+ * in pg_stat_progress_cluster.  Only the copying of rows is different: values
+ * are fetched and decompressed, and stored as new values would be.  For
+ * governed columns, the policy decides whether to compress them.  For the other
+ * columns, heap does.
+ *
+ * The rows are copied by the access method.  So a table of heap is given to the
+ * access method while it is rewritten.  No other session can see that.
+ *
+ * The last progress parameters, which core does not use, mark the command and
+ * count rows for the view toast_policy.progress.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -18,11 +25,14 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
+#include "utils/backend_progress.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -32,9 +42,22 @@
 
 PG_FUNCTION_INFO_V1(tp_recompress);
 
+/* The progress parameters that neither CLUSTER nor REPACK uses */
+#define TP_PROGRESS_TUPLES_TOTAL	17
+#define TP_PROGRESS_TUPLES_DONE		18
+#define TP_PROGRESS_MARK			19
+#define TP_MARK						0x746f6173	/* marks recompress() */
+
+/*
+ * Do not decompress more bytes of a row than this at once.  A tuple holds 1 GB
+ * at most, but values out of line may be larger in total.
+ */
+#define TP_MAX_ROW			(64 * 1024 * 1024)
+
 /* The table that is being recompressed, and the number of rows copied so far */
 static Oid	tp_recompress_relid = InvalidOid;
 static double tp_recompress_rows;
+static bool tp_recompress_heap; /* is it a table of heap? */
 
 /* Return true if the access method is copying rows for recompress(). */
 bool
@@ -42,6 +65,39 @@ tp_recompressing(Relation rel)
 {
 	return OidIsValid(tp_recompress_relid) &&
 		RelationGetRelid(rel) == tp_recompress_relid;
+}
+
+/* Report the number of rows that are copied, and the number of all rows. */
+void
+tp_report_rows(double done, double total)
+{
+	pgstat_progress_update_param(TP_PROGRESS_TUPLES_DONE, (int64) done);
+	pgstat_progress_update_param(TP_PROGRESS_TUPLES_TOTAL, (int64) total);
+	pgstat_progress_update_param(TP_PROGRESS_MARK, TP_MARK);
+}
+
+/*
+ * Decompress the values that the policy does not judge, so that heap stores
+ * them as new values.
+ */
+static void
+tp_make_raw(TupleDesc desc, Datum *values, const bool *isnull)
+{
+	Size		total = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		struct varlena *value = (struct varlena *) DatumGetPointer(values[i]);
+
+		if (isnull[i] || att->attlen != -1 ||
+			(!tp_recompress_heap && tp_column_is_governed(att)) ||
+			!(VARATT_IS_EXTERNAL_ONDISK(value) || VARATT_IS_COMPRESSED(value)))
+			continue;
+		total += toast_raw_datum_size(values[i]);
+		if (total <= TP_MAX_ROW)
+			values[i] = PointerGetDatum(detoast_attr(value));
+	}
 }
 
 /*
@@ -60,7 +116,9 @@ tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
 		if (TupleDescAttr(desc, i)->attisdropped)
 			isnull[i] = true;
 	}
-	tp_row_apply(OldHeap, values, isnull, TP_RECOMPRESS);
+	tp_make_raw(desc, values, isnull);
+	if (!tp_recompress_heap)
+		tp_row_apply(OldHeap, values, isnull, TP_RECOMPRESS);
 	tp_recompress_rows++;
 
 	return heap_form_tuple(desc, values, isnull);
@@ -69,12 +127,12 @@ tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
 /*
  * toast_policy.recompress(relation regclass) returns bigint
  *
- * Rewrite a table of access method toast_policy, or all such partitions of a
- * partitioned table, under an AccessExclusiveLock.  Compress each governed
- * value by the present settings.  Return the number of rows, including row
- * versions that are dead but still visible to someone.  The rewrite needs disk
- * space for a second copy of the table.  Raise an error if the relation is not
- * a table of the access method, and in the same cases as enable().
+ * Rewrite a table, or all partitions of a partitioned table, under an
+ * AccessExclusiveLock.  Store each value as the STORAGE and COMPRESSION of its
+ * column, and the present settings, say.  Return the number of rows, including
+ * row versions that are dead but still visible to someone.  The rewrite needs
+ * disk space for a second copy of the table.  Raise an error in the same cases
+ * as enable().
  */
 Datum
 tp_recompress(PG_FUNCTION_ARGS)
@@ -84,32 +142,41 @@ tp_recompress(PG_FUNCTION_ARGS)
 	volatile int64 rows = 0;
 
 	tp_prevent_if_read_only("toast_policy.recompress()");
-	relids = tp_lock_own_tables(PG_GETARG_OID(0), "toast_policy.recompress()");
+	relids = tp_lock_tables(PG_GETARG_OID(0), "toast_policy.recompress()");
 	foreach(cell, relids)
 	{
 		/* an index expression may call this function for another table */
 		Oid			outer_relid = tp_recompress_relid;
 		double		outer_rows = tp_recompress_rows;
+		bool		outer_heap = tp_recompress_heap;
+		bool		heap = tp_get_access_method(lfirst_oid(cell)) == HEAP_TABLE_AM_OID;
 
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
 			continue;
 
+		if (heap)
+			tp_set_access_method(lfirst_oid(cell), tp_access_method_oid(false));
 		PG_TRY();
 		{
 			tp_recompress_relid = lfirst_oid(cell);
 			tp_recompress_rows = 0;
+			tp_recompress_heap = heap;
 			compat_rewrite_table(lfirst_oid(cell));
 		}
 		PG_CATCH();
 		{
 			tp_recompress_relid = outer_relid;
+			tp_recompress_heap = outer_heap;
 			PG_RE_THROW();
 		}
 		PG_END_TRY();
 		rows += (int64) tp_recompress_rows;
 		tp_recompress_relid = outer_relid;
 		tp_recompress_rows = outer_rows;
+		tp_recompress_heap = outer_heap;
 		CommandCounterIncrement();
+		if (heap)
+			tp_set_access_method(lfirst_oid(cell), HEAP_TABLE_AM_OID);
 	}
 
 	PG_RETURN_INT64(rows);

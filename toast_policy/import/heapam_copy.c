@@ -5,7 +5,8 @@
  *
  * From PostgreSQL 17.11, src/backend/access/heap/heapam_handler.c, function
  * heapam_relation_copy_for_cluster(): what is needed to copy in physical order,
- * with tp_recompress_tuple() in the place of reform_and_rewrite_tuple().  15.20
+ * with tp_recompress_tuple() in the place of reform_and_rewrite_tuple(), and a
+ * report of rows for the view toast_policy.progress.  15.20
  * and 18.6 have the same statements there; 19 has another lock on the page, which
  * is taken over.
  *
@@ -51,6 +52,12 @@ tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
 	HeapScanDesc heapScan;
 	TupleTableSlot *slot;
 	BlockNumber prev_cblock = InvalidBlockNumber;
+	BlockNumber pages;
+	double		rows;
+	double		allvisfrac;
+
+	table_relation_estimate_size(OldHeap, NULL, &pages, &rows, &allvisfrac);
+	tp_report_rows(0, rows);
 
 	/* Initialize the rewrite operation */
 	rwstate = begin_heap_rewrite(OldHeap, NewHeap, OldestXmin, xid_cutoff,
@@ -165,7 +172,9 @@ tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
 									 (int64) *num_tuples);
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN,
 									 (int64) *num_tuples);
+		tp_report_rows(*num_tuples, rows);
 	}
+	tp_report_rows(*num_tuples, *num_tuples);
 
 	/*
 	 * If the last pages of the scan were empty, we would go to the next phase
