@@ -828,6 +828,23 @@ COMMENT ON COLUMN toast_policy.status.compression IS
 	'COMPRESSION of the column, or codec of its type; default if the setting decides';
 
 --
+-- Advice
+--
+CREATE FUNCTION toast_policy.advise(relation regclass DEFAULT NULL, columns name[] DEFAULT NULL,
+	sample_pages integer DEFAULT 1000,
+	OUT relation regclass, OUT column_name name, OUT strategy_now text, OUT codec_now text, OUT level_now integer,
+	OUT strategy_after text, OUT codec_after text, OUT level_after integer,
+	OUT read_us_now float8, OUT read_us_after float8, OUT bytes_now bigint, OUT bytes_after bigint,
+	OUT reason text, OUT risk text, OUT blockers text[], OUT statement text, OUT undo text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'tp_advise'
+LANGUAGE C VOLATILE
+ROWS 100;
+
+COMMENT ON FUNCTION toast_policy.advise(regclass, name[], integer) IS
+	'propose how to store columns with large values (default: of all tables that the caller may read)';
+
+--
 -- Comparison of the ways to store a column
 --
 CREATE FUNCTION toast_policy.compare(relation regclass, column_name name,

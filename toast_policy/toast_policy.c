@@ -40,7 +40,7 @@ double		tp_min_saving = 0.0;
 bool		tp_early_abort = true;
 int			tp_lz4_level = 0;
 int			tp_type_codec = TP_ZSTD;
-int			tp_zstd_level = 3;
+int			tp_zstd_level = TP_ZSTD_DEFAULT_LEVEL;
 bool		tp_recompress_source = false;
 
 /* Is the library defining its settings? */
@@ -132,7 +132,7 @@ _PG_init(void)
 							"Sets the effort that zstd compression takes.",
 							"Negative levels are faster, levels above 19 need much memory and are not for every user.",
 							&tp_zstd_level,
-							3, -100, TP_ZSTD_MAX_LEVEL,
+							TP_ZSTD_DEFAULT_LEVEL, -100, TP_ZSTD_MAX_LEVEL,
 							PGC_USERSET, 0, tp_check_zstd_level, NULL, NULL);
 	DefineCustomBoolVariable("toast_policy.recompress_source",
 							 "Compresses inserted values that come compressed from another table anew.",

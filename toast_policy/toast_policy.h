@@ -36,9 +36,10 @@ typedef enum TpCodec
 #define TP_LZ4_MAX_LEVEL	12
 
 /*
- * Highest level of zstd, and highest level for users without a special
- * privilege.
+ * Default and highest level of zstd, and highest level for users without a
+ * special privilege.
  */
+#define TP_ZSTD_DEFAULT_LEVEL	3
 #define TP_ZSTD_MAX_LEVEL	22
 #define TP_ZSTD_USER_LEVEL	19
 

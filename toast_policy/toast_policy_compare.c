@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_compare.c
- *	  Advise how to store a column: toast_policy.compare().
+ *	  Compare the ways to store a column: toast_policy.compare().
  *
  * Read random pages as ANALYZE does, count their rows, and take a random
  * sample of the rows that have a value.  Compress and decompress each value of
@@ -135,7 +135,7 @@ tp_check_kind(Relation rel)
 }
 
 /* Find the column, and check that its values can be toasted. */
-static AttrNumber
+AttrNumber
 tp_check_column(Relation rel, const char *name)
 {
 	AttrNumber	attnum = get_attnum(RelationGetRelid(rel), name);
@@ -166,7 +166,7 @@ tp_check_column(Relation rel, const char *name)
 	if (tp_is_compressed_type(att->atttypid))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("no comparison about column \"%s\"", name),
+				 errmsg("nothing to compare for column \"%s\"", name),
 				 errdetail("Values of data type %s are compressed by the type itself.",
 						   format_type_be(att->atttypid))));
 
@@ -174,11 +174,12 @@ tp_check_column(Relation rel, const char *name)
 }
 
 /*
- * Check that the caller may read all of a column's values.  Take no lock:
- * nobody may queue for a lock on a table that they must not read.  If the
- * relation does not exist, leave the error to the caller.
+ * Check that the caller may read all of a column's values, or at least one
+ * column if no column is named.  Take no lock: nobody may queue for a lock on a
+ * table that they must not read.  If the relation does not exist, leave the
+ * error to the caller.
  */
-static void
+void
 tp_check_privileges(Oid relid, const char *column)
 {
 	char	   *relname = get_rel_name(relid);
@@ -190,23 +191,26 @@ tp_check_privileges(Oid relid, const char *column)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(schema));
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 	{
-		AttrNumber	attnum = get_attnum(relid, column);
+		AttrNumber	attnum = column != NULL ? get_attnum(relid, column) : InvalidAttrNumber;
 
-		if (attnum == InvalidAttrNumber)
+		if (attnum == InvalidAttrNumber &&
+			(column != NULL ||
+			 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK))
 			aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)),
 						   relname);
-		if (pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		if (attnum != InvalidAttrNumber &&
+			pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 			aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, relname, column);
 	}
 	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security hides rows of table \"%s\"", relname),
-				 errhint("The comparison needs all rows: ask as a user who bypasses row-level security.")));
+				 errhint("The measurement needs all rows: ask as a user who bypasses row-level security.")));
 }
 
 /* Open the tables that contain the rows: the partitions, or the table itself. */
-static void
+void
 tp_open_sources(TpComparison *comparison)
 {
 	List	   *relids = list_make1_oid(RelationGetRelid(comparison->rel));
@@ -227,7 +231,7 @@ tp_open_sources(TpComparison *comparison)
 		}
 		if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
 		{
-			ereport(NOTICE,
+			ereport(comparison->quiet ? DEBUG1 : NOTICE,
 					(errmsg("skipping foreign table \"%s\"", RelationGetRelationName(rel))));
 			relation_close(rel, NoLock);
 			continue;
@@ -273,6 +277,7 @@ tp_try_row(TpComparison *comparison, const TpSource *source, TupleTableSlot *slo
 			RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
 		tp_row_store(&row, &comparison->strategies[i]);
 	}
+	comparison->stored_bytes += toast_datum_size(slot->tts_values[target]);
 	comparison->sampled += 1;
 	comparison->sampled_bytes += row.rawsize;
 }
@@ -409,6 +414,9 @@ tp_mark_current(TpComparison *comparison)
 	char		compression = comparison->att.attcompression;
 	TpCodec		codec;
 	Oid			own = tp_access_method_oid(true);
+	Relation	rel = comparison->nsources > 0 ? comparison->sources[0].rel : comparison->rel;
+	bool		governed = OidIsValid(own) && rel->rd_rel->relam == own &&
+		tp_column_is_governed(&comparison->att);
 
 	if (!CompressionMethodIsValid(compression))
 		compression = default_toast_compression;
@@ -416,8 +424,6 @@ tp_mark_current(TpComparison *comparison)
 	for (int i = 0; i < comparison->nstrategies; i++)
 	{
 		TpStrategy *strategy = &comparison->strategies[i];
-		bool		governed = OidIsValid(own) && comparison->rel->rd_rel->relam == own &&
-			tp_column_is_governed(&comparison->att);
 
 		strategy->current = strategy->storage == comparison->att.attstorage &&
 			strategy->method == (governed ? TP_BY_POLICY : TP_BY_STORAGE) &&
@@ -463,6 +469,7 @@ tp_evaluate(const TpComparison *comparison, TpStrategy *strategy)
 	if (comparison->sampled_bytes > 0)
 		bytes = comparison->seen_bytes / comparison->sampled_bytes * block_scale;
 
+	strategy->sampled_bytes = strategy->inline_bytes + strategy->external_bytes;
 	strategy->inline_bytes *= rows;
 	strategy->external_bytes *= bytes;
 	strategy->chunks *= bytes;
@@ -471,9 +478,18 @@ tp_evaluate(const TpComparison *comparison, TpStrategy *strategy)
 	toast = tp_space_pages(&strategy->toast, bytes) +
 		tp_space_pages(&comparison->null_toast, block_scale);
 	strategy->table_pages = ceil(heap) + ceil(toast);
+	strategy->new_pages = ceil(tp_space_new_pages(&strategy->heap, rows) +
+							   tp_space_new_pages(&comparison->null_heap, block_scale)) +
+		ceil(tp_space_new_pages(&strategy->toast, bytes) +
+			 tp_space_new_pages(&comparison->null_toast, block_scale));
 	if (comparison->has_toast || toast > 0)
-		strategy->table_pages += tp_toast_index_pages(strategy->toast.chunks * bytes +
-													  comparison->null_toast.chunks * block_scale);
+	{
+		double		index = tp_toast_index_pages(strategy->toast.chunks * bytes +
+												 comparison->null_toast.chunks * block_scale);
+
+		strategy->table_pages += index;
+		strategy->new_pages += index;
+	}
 	if (n == 0)
 		return;
 
@@ -494,10 +510,10 @@ tp_evaluate(const TpComparison *comparison, TpStrategy *strategy)
  * Choose a strategy.  Among the strategies that count as equal to the best
  * one, prefer, in this order: a strategy with the fewest requirements, a
  * strategy that wastes no time on compression, the current strategy, the first
- * strategy.
+ * strategy.  Leave out the strategies that are blocked, unless all is true.
  */
-static const TpStrategy *
-tp_recommend(const TpComparison *comparison)
+const TpStrategy *
+tp_recommend(const TpComparison *comparison, bool all)
 {
 	const TpStrategy *result = NULL;
 	double		best = -1;
@@ -509,6 +525,8 @@ tp_recommend(const TpComparison *comparison)
 		const TpStrategy *strategy = &comparison->strategies[i];
 		double		cost = strategy->cost * tp_handicap(strategy);
 
+		if (strategy->blocker != NULL && !all)
+			continue;
 		if (best < 0 || cost < best)
 			best = cost;
 	}
@@ -519,7 +537,8 @@ tp_recommend(const TpComparison *comparison)
 			const TpStrategy *strategy = &comparison->strategies[i];
 			double		handicap = tp_handicap(strategy);
 
-			if (strategy->cost * handicap > best * TP_TOLERANCE)
+			if (strategy->cost * handicap > best * TP_TOLERANCE ||
+				(strategy->blocker != NULL && !all))
 				continue;
 			if (pass == 0 && (least < 0 || handicap < least))
 				least = handicap;
@@ -541,7 +560,7 @@ tp_recommend(const TpComparison *comparison)
  * Round to TP_DIGITS significant digits, and to at most TP_DECIMALS digits
  * after the point.  Results of a sample, or of a clock, are not more exact.
  */
-static double
+double
 tp_round(double value)
 {
 	double		unit = pow(10, -TP_DECIMALS);
@@ -578,7 +597,7 @@ tp_needs(const TpStrategy *strategy)
 }
 
 /* Return the reason why a strategy is recommended or not. */
-static char *
+char *
 tp_reason(const TpComparison *comparison, const TpStrategy *strategy,
 		  const TpStrategy *recommended)
 {
@@ -645,6 +664,50 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpComparison *comparison,
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/* Check the size of a sample, which is the argument of that name. */
+void
+tp_check_sample(const char *argument, int size)
+{
+	if (size < 1 || size > TP_MAX_SAMPLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between 1 and %d, not %d", argument, TP_MAX_SAMPLE, size)));
+}
+
+/*
+ * Measure the ways to store a column in a sample of that many pages, with at
+ * most as many rows.  The caller has locked and checked the relation.  If quiet,
+ * give no notice about partitions that are left out.
+ */
+TpComparison *
+tp_measure(Relation rel, AttrNumber attnum, int sample_rows, bool quiet)
+{
+	TpComparison *comparison = palloc0(sizeof(TpComparison));
+
+	comparison->quiet = quiet;
+	comparison->rel = rel;
+	comparison->sample_rows = sample_rows;
+	comparison->att = *TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	tp_open_sources(comparison);
+	tp_make_strategies(comparison);
+	tp_mark_current(comparison);
+	tp_sample(comparison);
+	tp_try_rows(comparison);
+	for (int i = 0; i < comparison->nstrategies; i++)
+		tp_evaluate(comparison, &comparison->strategies[i]);
+
+	return comparison;
+}
+
+/* Close the tables of a comparison, but keep the locks. */
+void
+tp_end_measure(TpComparison *comparison)
+{
+	for (int i = 0; i < comparison->nsources; i++)
+		relation_close(comparison->sources[i].rel, NoLock);
+	comparison->nsources = 0;
+}
+
 /*
  * toast_policy.compare(relation regclass, column_name name, sample_rows int4)
  * returns setof record
@@ -670,42 +733,32 @@ tp_compare(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Oid			relid = PG_GETARG_OID(0);
+	const char *column = NameStr(*PG_GETARG_NAME(1));
+	int			sample_rows = PG_GETARG_INT32(2);
+	Relation	rel;
 	AttrNumber	attnum;
-	TpComparison   *comparison = palloc0(sizeof(TpComparison));
+	TpComparison *comparison;
 	const TpStrategy *recommended;
 
-	comparison->sample_rows = PG_GETARG_INT32(2);
-	if (comparison->sample_rows < 1 || comparison->sample_rows > TP_MAX_SAMPLE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample_rows must be between 1 and %d", TP_MAX_SAMPLE)));
-	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
-	comparison->rel = try_relation_open(relid, AccessShareLock);
-	if (comparison->rel == NULL)
+	tp_check_sample("sample_rows", sample_rows);
+	tp_check_privileges(relid, column);
+	rel = try_relation_open(relid, AccessShareLock);
+	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	tp_check_kind(comparison->rel);
-	attnum = tp_check_column(comparison->rel, NameStr(*PG_GETARG_NAME(1)));
+	tp_check_kind(rel);
+	attnum = tp_check_column(rel, column);
 	/* the privileges may have changed while we waited for the lock */
-	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
-	comparison->att = *TupleDescAttr(RelationGetDescr(comparison->rel), attnum - 1);
+	tp_check_privileges(relid, column);
 
 	InitMaterializedSRF(fcinfo, 0);
-	tp_open_sources(comparison);
-	tp_make_strategies(comparison);
-	tp_mark_current(comparison);
-	tp_sample(comparison);
-	tp_try_rows(comparison);
-	for (int i = 0; i < comparison->nstrategies; i++)
-		tp_evaluate(comparison, &comparison->strategies[i]);
-	recommended = tp_recommend(comparison);
+	comparison = tp_measure(rel, attnum, sample_rows, false);
+	recommended = tp_recommend(comparison, true);
 	for (int i = 0; i < comparison->nstrategies; i++)
 		tp_put_strategy(rsinfo, comparison, &comparison->strategies[i], recommended);
-
-	for (int i = 0; i < comparison->nsources; i++)
-		relation_close(comparison->sources[i].rel, NoLock);
-	relation_close(comparison->rel, NoLock);
+	tp_end_measure(comparison);
+	relation_close(rel, NoLock);
 
 	PG_RETURN_NULL();
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_compare.h
- *	  Interfaces between the files of toast_policy.compare().
+ *	  Interfaces between the files of toast_policy.compare() and advise().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -90,6 +90,9 @@ typedef struct TpSpace
 	Size		free;			/* in the page that is being filled */
 	Size		reserve;		/* space that fillfactor leaves free */
 	int64		left[TP_SPACE_CLASSES]; /* number of pages by free space */
+	/* the same, if no page is used again, as while a table is rewritten */
+	int64		new_pages;
+	Size		new_free;
 	/* for a TOAST table */
 	double		chunks;
 	double		used;			/* bytes in its pages */
@@ -103,6 +106,7 @@ typedef struct TpStrategy
 	char		storage;
 	TpTrial    *trial;			/* NULL if nothing is compressed */
 	bool		current;		/* true if the column is stored so now */
+	char	   *blocker;		/* why it cannot be used; NULL if it can */
 
 	TpSpace		heap;
 	TpSpace		toast;
@@ -114,8 +118,10 @@ typedef struct TpStrategy
 	double		compress_us;
 	double		decompress_us;
 
-	/* the result, for the whole table */
+	/* the result: for the sample, and for the whole table */
+	double		sampled_bytes;	/* of the column's values */
 	double		table_pages;
+	double		new_pages;		/* after the table is rewritten */
 	double		read_us;
 	double		cost;
 } TpStrategy;
@@ -150,6 +156,7 @@ typedef struct TpComparison
 	Relation	rel;
 	FormData_pg_attribute att;
 	TpSource   *sources;
+	bool		quiet;			/* give no notice about partitions left out */
 	bool		has_toast;		/* does any source have a TOAST table? */
 	int			nsources;
 	double		blocks;
@@ -175,10 +182,29 @@ typedef struct TpComparison
 	int			nstrategies;
 	double		sampled;
 	double		sampled_bytes;
+	double		stored_bytes;	/* of the sample's values, as they are stored */
 } TpComparison;
+
+/* Function that gets a row of the sample; return false to read no more rows */
+typedef bool (*TpSeeRow) (void *arg, int source, TupleTableSlot *slot);
+
+/* toast_policy_compare.c */
+extern void tp_check_sample(const char *argument, int size);
+extern void tp_check_privileges(Oid relid, const char *column);
+extern AttrNumber tp_check_column(Relation rel, const char *name);
+extern void tp_open_sources(TpComparison *comparison);
+extern TpComparison *tp_measure(Relation rel, AttrNumber attnum, int sample_rows,
+								bool quiet);
+extern void tp_end_measure(TpComparison *comparison);
+extern const TpStrategy *tp_recommend(const TpComparison *comparison, bool all);
+extern char *tp_reason(const TpComparison *comparison, const TpStrategy *strategy,
+					   const TpStrategy *recommended);
+extern double tp_round(double value);
 
 /* toast_policy_compare_sample.c */
 extern void tp_sample(TpComparison *comparison);
+extern double tp_read_sample(const TpSource *sources, int nsources, double wanted,
+							 TpSeeRow see, void *arg);
 
 /* toast_policy_compare_codec.c */
 extern void tp_try_codec(TpTrial *trial, const char *source, int32 size,
@@ -191,6 +217,7 @@ extern void tp_row_store(TpSampleRow *row, TpStrategy *strategy);
 extern void tp_space_add(TpSpace *space, Size length);
 extern void tp_space_add_chunks(TpSpace *space, int64 size);
 extern double tp_space_pages(const TpSpace *space, double scale);
+extern double tp_space_new_pages(const TpSpace *space, double scale);
 extern double tp_toast_index_pages(double chunks);
 
 #endif							/* TOAST_POLICY_COMPARE_H */

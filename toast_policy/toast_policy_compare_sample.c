@@ -67,9 +67,10 @@ tp_see_null_row(TpComparison *comparison, TupleTableSlot *slot)
  * Count a row of the pages that are read, and keep its address if it is
  * selected.
  */
-static void
-tp_see_row(TpComparison *comparison, int source, TupleTableSlot *slot)
+static bool
+tp_see_row(void *arg, int source, TupleTableSlot *slot)
 {
+	TpComparison *comparison = arg;
 	bool		isnull;
 	Datum		value = slot_getattr(slot, comparison->sources[source].attnum, &isnull);
 	int			place = comparison->nrows;
@@ -77,8 +78,11 @@ tp_see_row(TpComparison *comparison, int source, TupleTableSlot *slot)
 
 	if (isnull)
 	{
+		comparison->null_heap.reserve =
+			RelationGetTargetPageFreeSpace(comparison->sources[source].rel,
+										   HEAP_DEFAULT_FILLFACTOR);
 		tp_see_null_row(comparison, slot);
-		return;
+		return true;
 	}
 	rawsize = (int32) (toast_raw_datum_size(value) - VARHDRSZ);
 	comparison->seen += 1;
@@ -89,7 +93,7 @@ tp_see_row(TpComparison *comparison, int source, TupleTableSlot *slot)
 		double		random = sampler_random_fract(&comparison->random) * comparison->seen;
 
 		if (random >= comparison->nrows)
-			return;
+			return true;
 		place = (int) random;
 	}
 	else
@@ -105,25 +109,28 @@ tp_see_row(TpComparison *comparison, int source, TupleTableSlot *slot)
 	comparison->rows[place].source = source;
 	comparison->rows[place].tid = slot->tts_tid;
 	comparison->rows[place].rawsize = rawsize;
+
+	return true;
 }
 
-/* Read the given number of random pages of a table. */
-static void
-tp_sample_source(TpComparison *comparison, int number, BlockNumber blocks)
+/*
+ * Read the given number of random pages of a table.  Return false if the
+ * function does not want more rows.
+ */
+static bool
+tp_read_source(const TpSource *source, int number, BlockNumber blocks,
+			   TpSeeRow see, void *arg)
 {
-	TpSource   *source = &comparison->sources[number];
 	TableScanDesc scan = NULL;
 	TupleTableSlot *slot;
 	BlockSamplerData sampler;
+	bool		more = true;
 
 	if (blocks == 0)
-		return;
-	comparison->sampled_blocks += blocks;
+		return true;
 	slot = table_slot_create(source->rel, NULL);
-	comparison->null_heap.reserve =
-		RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
 	BlockSampler_Init(&sampler, source->blocks, (int) blocks, TP_SEED + number);
-	while (BlockSampler_HasMore(&sampler))
+	while (more && BlockSampler_HasMore(&sampler))
 	{
 		BlockNumber block = BlockSampler_Next(&sampler);
 		ItemPointerData first;
@@ -136,12 +143,48 @@ tp_sample_source(TpComparison *comparison, int number, BlockNumber blocks)
 			scan = compat_beginscan_tidrange(source->rel, GetActiveSnapshot(), &first, &last);
 		else
 			table_rescan_tidrange(scan, &first, &last);
-		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
-			tp_see_row(comparison, number, slot);
+		while (more && table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+			more = see(arg, number, slot);
 	}
 	if (scan != NULL)
 		table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
+
+	return more;
+}
+
+/*
+ * Read random pages of tables, and pass their rows to a function, until it
+ * does not want more.  Each table's part of the pages is proportional to its
+ * size, so that all rows have the same chance.  Return the number of pages.
+ */
+double
+tp_read_sample(const TpSource *sources, int nsources, double wanted,
+			   TpSeeRow see, void *arg)
+{
+	double		all = 0;
+	double		before = 0;
+	double		taken = 0;
+	double		result = 0;
+	bool		more = true;
+
+	for (int i = 0; i < nsources; i++)
+		all += sources[i].blocks;
+	wanted = Min(wanted, all);
+	for (int i = 0; i < nsources && more; i++)
+	{
+		double		upto;
+		double		blocks;
+
+		before += sources[i].blocks;
+		upto = all > 0 ? rint(before * wanted / all) : 0;
+		blocks = Min(upto - taken, (double) sources[i].blocks);
+		more = tp_read_source(&sources[i], i, (BlockNumber) blocks, see, arg);
+		result += blocks;
+		taken = upto;
+	}
+
+	return result;
 }
 
 /* qsort() comparator: rows in the order of their pages */
@@ -207,32 +250,17 @@ tp_choose_rows(TpComparison *comparison)
 	}
 }
 
-/*
- * Read as many pages as rows are wanted in the sample, and choose the sample.
- * Each table's part of the pages is proportional to its size, so that all rows
- * have the same chance.
- */
+/* Read as many pages as rows are wanted in the sample, and choose the sample. */
 void
 tp_sample(TpComparison *comparison)
 {
-	double		wanted = Min((double) comparison->sample_rows, comparison->blocks);
-	double		before = 0;
-	double		taken = 0;
-
 	sampler_random_init_state(TP_SEED, &comparison->random);
 	comparison->keep_rows = Max(comparison->sample_rows,
-							Min(comparison->sample_rows * TP_KEEP_FACTOR, TP_MAX_KEEP));
+								Min(comparison->sample_rows * TP_KEEP_FACTOR, TP_MAX_KEEP));
 	comparison->maxrows = Min(comparison->keep_rows, 1000);
 	comparison->rows = palloc(comparison->maxrows * sizeof(TpRowId));
-	for (int i = 0; i < comparison->nsources; i++)
-	{
-		double		upto;
-
-		before += comparison->sources[i].blocks;
-		upto = comparison->blocks > 0 ? rint(before * wanted / comparison->blocks) : 0;
-		tp_sample_source(comparison, i,
-						 (BlockNumber) Min(upto - taken, (double) comparison->sources[i].blocks));
-		taken = upto;
-	}
+	comparison->sampled_blocks =
+		tp_read_sample(comparison->sources, comparison->nsources, comparison->sample_rows,
+					   tp_see_row, comparison);
 	tp_choose_rows(comparison);
 }

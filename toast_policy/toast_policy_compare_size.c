@@ -509,6 +509,13 @@ tp_space_add(TpSpace *space, Size length)
 	}
 	/* only a row that is too large for heap does not fit */
 	space->free -= Min(need, space->free);
+
+	if (space->new_pages == 0 || need + space->reserve > space->new_free)
+	{
+		space->new_pages++;
+		space->new_free = TP_PAGE_SPACE;
+	}
+	space->new_free -= Min(need, space->new_free);
 }
 
 /* Put the chunks of a value into the pages of a TOAST table. */
@@ -525,6 +532,7 @@ tp_space_add_chunks(TpSpace *space, int64 size)
 	{
 		pages = TP_CHUNKS(size) / EXTERN_TUPLES_PER_PAGE - 1;
 		space->pages += pages;
+		space->new_pages += pages;
 	}
 	space->used += tp_chunk_space(size);
 	space->chunks += TP_CHUNKS(size);
@@ -548,6 +556,16 @@ tp_space_pages(const TpSpace *space, double scale)
 	 * is scaled.
 	 */
 	return (space->pages - (double) space->free / TP_PAGE_SPACE) * scale;
+}
+
+/* Do the same for a table that is rewritten, which uses no page again. */
+double
+tp_space_new_pages(const TpSpace *space, double scale)
+{
+	if (space->new_pages == 0)
+		return 0;
+
+	return (space->new_pages - (double) space->new_free / TP_PAGE_SPACE) * scale;
 }
 
 /*

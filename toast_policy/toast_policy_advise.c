@@ -1,0 +1,1321 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_advise.c
+ *	  Propose how to store columns: toast_policy.advise().
+ *
+ * For a table without large values, look only into catalogs and statistics.
+ * In other tables, read random pages, and find the columns that have values
+ * that heap has compressed or moved out of line.  Measure each of these columns
+ * as toast_policy.compare() does.  Propose the recommended way to store it,
+ * unless it is hardly better than the present one, and unless an object of the
+ * database prevents it.  Make the statements that store the column so, and
+ * those that take that back.
+ *
+ * If all tables are wanted, examine each of them in a subtransaction, and roll
+ * it back.  So an error about one table is no error for the whole, and a call
+ * about thousands of tables needs few locks.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_advise.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/toast_compression.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/partition.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_attrdef.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_policy.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_publication_rel.h"
+#include "catalog/pg_rewrite.h"
+#include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/bitmapset.h"
+#include "parser/parse_func.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/rls.h"
+#include "utils/ruleutils.h"
+#include "utils/syscache.h"
+#include "utils/tuplestore.h"
+
+#include "toast_policy_compare.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_advise);
+
+/*
+ * If a table has no values out of line, values that heap has compressed still
+ * make a column wide.  Do not read a table whose columns are all narrower, in
+ * bytes.
+ */
+#define TP_WIDE				128
+
+/*
+ * Do not propose a change unless it reduces the cost, or the size of the table,
+ * to this part.  Otherwise errors of measurement would be proposals.
+ */
+#define TP_WORTH			0.95
+
+/* Values count as stored in some way if they take no more than this part more. */
+#define TP_SAME_SIZE		1.02
+
+/* Number of result columns */
+#define TP_ADVICE_COLUMNS	17
+
+/* A relation that ALTER TABLE must change: the table itself, or a partition */
+typedef struct TpPlace
+{
+	Oid			relid;
+	char		relkind;
+	Oid			amoid;
+	AttrNumber	attnum;
+	char		storage;		/* of the column */
+	char		compression;
+} TpPlace;
+
+/* A column, and the way in which it shall be stored */
+typedef struct TpProposal
+{
+	Form_pg_attribute att;
+	TpComparison *comparison;
+	const TpStrategy *now;		/* NULL if it is none of the strategies */
+	const TpStrategy *pick;
+	bool		is_stored;		/* are the values stored so already? */
+	bool		governed;
+	TpPlace    *places;
+	int			nplaces;
+} TpProposal;
+
+/* State while looking for columns with large values */
+typedef struct TpSearch
+{
+	const TpSource *sources;
+	int			natts;			/* of the table */
+	AttrNumber **attnums;		/* of each source: numbers of these columns */
+	Bitmapset  *found;
+	int			wanted;			/* columns that are not found yet */
+} TpSearch;
+
+/*
+ * Columns with large values
+ */
+
+/* Return true if the caller may read the column. */
+static bool
+tp_may_read(Oid relid, AttrNumber attnum)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+
+/* Return the columns for which there could be a proposal. */
+static Bitmapset *
+tp_candidates(Relation rel)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	Bitmapset  *result = NULL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || att->attlen != -1 ||
+			att->attstorage == TYPSTORAGE_PLAIN ||
+			(att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED) ||
+			!tp_may_read(RelationGetRelid(rel), att->attnum) ||
+			tp_is_compressed_type(att->atttypid))
+			continue;
+		result = bms_add_member(result, att->attnum);
+	}
+
+	return result;
+}
+
+/* Return the size of a relation in blocks.  The caller must be able to lock it. */
+static BlockNumber
+tp_blocks(Oid relid)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	BlockNumber result = RelationGetNumberOfBlocks(rel);
+
+	relation_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Return true if a table can have values that heap has compressed or moved out
+ * of line.  Look only at catalogs, statistics, and the sizes of files.
+ */
+static bool
+tp_may_have_large_values(const TpSource *source, Relation root, const Bitmapset *columns)
+{
+	Oid			relid = RelationGetRelid(source->rel);
+	int			attnum = -1;
+
+	if (source->blocks == 0 || !OidIsValid(source->rel->rd_rel->reltoastrelid))
+		return false;
+	if (tp_blocks(source->rel->rd_rel->reltoastrelid) > 0)
+		return true;
+
+	while ((attnum = bms_next_member(columns, attnum)) >= 0)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(root), attnum - 1);
+		int32		width = get_attavgwidth(relid, get_attnum(relid, NameStr(att->attname)));
+
+		/* 0 means that there are no statistics */
+		if (width == 0 || width >= TP_WIDE)
+			return true;
+	}
+
+	return false;
+}
+
+/* Look for large values in a row. */
+static bool
+tp_search_row(void *arg, int source, TupleTableSlot *slot)
+{
+	TpSearch   *search = arg;
+
+	for (int i = 0; i < search->natts; i++)
+	{
+		AttrNumber	attnum = search->attnums[source][i];
+		const struct varlena *value;
+		bool		isnull;
+
+		if (attnum == InvalidAttrNumber || bms_is_member(i + 1, search->found))
+			continue;
+		value = (const struct varlena *) DatumGetPointer(slot_getattr(slot, attnum, &isnull));
+		if (!isnull && (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+		{
+			search->found = bms_add_member(search->found, i + 1);
+			search->wanted--;
+		}
+	}
+
+	return search->wanted > 0;
+}
+
+/* Return those of the columns that have large values. */
+static Bitmapset *
+tp_find_large_columns(Relation rel, Bitmapset *columns, int sample_pages)
+{
+	TpComparison *tables = palloc0(sizeof(TpComparison));
+	TpSearch	search = {0};
+	bool		possible = false;
+
+	if (bms_is_empty(columns))
+		return NULL;
+	tables->rel = rel;
+	tables->quiet = true;
+	tp_open_sources(tables);
+	for (int i = 0; i < tables->nsources && !possible; i++)
+		possible = tp_may_have_large_values(&tables->sources[i], rel, columns);
+	if (possible)
+	{
+		search.sources = tables->sources;
+		search.natts = RelationGetNumberOfAttributes(rel);
+		search.wanted = bms_num_members(columns);
+		search.attnums = palloc(tables->nsources * sizeof(AttrNumber *));
+		for (int i = 0; i < tables->nsources; i++)
+		{
+			int			attnum = -1;
+
+			search.attnums[i] = palloc0(search.natts * sizeof(AttrNumber));
+			while ((attnum = bms_next_member(columns, attnum)) >= 0)
+				search.attnums[i][attnum - 1] =
+					get_attnum(RelationGetRelid(tables->sources[i].rel),
+							   NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
+		}
+		(void) tp_read_sample(tables->sources, tables->nsources, sample_pages,
+							  tp_search_row, &search);
+	}
+	tp_end_measure(tables);
+
+	return search.found;
+}
+
+/*
+ * What prevents a way to store a column
+ */
+
+/* Return true if an index of the column accepts ztext and zbytea, too. */
+static bool
+tp_index_accepts_type(Oid indexid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexid));
+	Form_pg_index index;
+	Datum		classes;
+	bool		isnull;
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	index = (Form_pg_index) GETSTRUCT(tuple);
+	result = heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
+		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
+	classes = SysCacheGetAttr(INDEXRELID, tuple, Anum_pg_index_indclass, &isnull);
+	for (int i = 0; result && i < index->indnkeyatts; i++)
+	{
+		HeapTuple	class;
+
+		if (index->indkey.values[i] != attnum)
+			continue;
+		class = SearchSysCache1(CLAOID,
+								ObjectIdGetDatum(((oidvector *) DatumGetPointer(classes))->values[i]));
+		if (!HeapTupleIsValid(class))
+			elog(ERROR, "cache lookup failed for an operator class of index %u", indexid);
+		result = ((Form_pg_opclass) GETSTRUCT(class))->opcdefault &&
+			(((Form_pg_opclass) GETSTRUCT(class))->opcmethod == BTREE_AM_OID ||
+			 ((Form_pg_opclass) GETSTRUCT(class))->opcmethod == HASH_AM_OID);
+		ReleaseSysCache(class);
+	}
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
+/* Return true if ALTER COLUMN ... TYPE is possible although the object depends on the column. */
+static bool
+tp_type_may_change(const ObjectAddress *object, AttrNumber attnum)
+{
+	HeapTuple	tuple;
+	bool		result = true;
+
+	switch (object->classId)
+	{
+		case RewriteRelationId:
+		case TriggerRelationId:
+		case PolicyRelationId:
+		case ProcedureRelationId:
+		case PublicationRelRelationId:
+			return false;
+		case AttrDefaultRelationId:
+			return GetAttrDefaultColumnAddress(object->objectId).objectSubId == attnum;
+		case ConstraintRelationId:
+			tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(object->objectId));
+			if (HeapTupleIsValid(tuple))
+			{
+				result = ((Form_pg_constraint) GETSTRUCT(tuple))->contype != CONSTRAINT_FOREIGN;
+				ReleaseSysCache(tuple);
+			}
+			return result;
+		case RelationRelationId:
+			return get_rel_relkind(object->objectId) != RELKIND_INDEX ||
+				tp_index_accepts_type(object->objectId, attnum);
+		default:
+			return true;
+	}
+}
+
+/*
+ * Return the reason why ALTER TABLE cannot give the column the type ztext or
+ * zbytea, or NULL.
+ */
+static char *
+tp_type_blocker(Relation rel, Form_pg_attribute att)
+{
+	Relation	depend;
+	ScanKeyData key[3];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	char	   *result = NULL;
+
+	if (rel->rd_rel->relkind == RELKIND_MATVIEW)
+		return psprintf("a materialized view has the types of its query");
+	if (OidIsValid(rel->rd_rel->reloftype))
+		return psprintf("the table has the columns of a composite type");
+	if (att->attinhcount > 0)
+		return psprintf("the column comes from a parent of the table");
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		find_inheritance_children(RelationGetRelid(rel), NoLock) != NIL)
+		return psprintf("the column would change in the children of the table, too");
+	if (has_partition_attrs(rel, bms_make_singleton(att->attnum - FirstLowInvalidHeapAttributeNumber), NULL))
+		return psprintf("the column is in the partition key");
+	if (att->attgenerated != '\0')
+		return psprintf("the column is generated");
+
+	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationGetRelid(rel)));
+	ScanKeyInit(&key[2], Anum_pg_depend_refobjsubid, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(att->attnum));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 3, key);
+	while (result == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+		ObjectAddress object;
+
+		ObjectAddressSubSet(object, form->classid, form->objid, form->objsubid);
+		if (!tp_type_may_change(&object, att->attnum))
+			result = psprintf("%s depends on the column", getObjectDescription(&object, false));
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+
+	return result;
+}
+
+/* Return true if any relation of the table uses the access method. */
+static bool
+tp_any_own(const TpProposal *proposal)
+{
+	Oid			own = tp_access_method_oid(false);
+
+	for (int i = 0; i < proposal->nplaces; i++)
+		if (proposal->places[i].amoid == own)
+			return true;
+
+	return false;
+}
+
+/*
+ * Return the name of another EXTERNAL column, or NULL.  The access method
+ * governs each such column.  Leave out the columns for which the access method
+ * is proposed as well, or those for which it is not proposed.
+ */
+static char *
+tp_other_external(Relation rel, const TpProposal *proposals, int nproposals,
+				  AttrNumber attnum)
+{
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+		bool		proposed = false;
+
+		if (att->attnum == attnum || !tp_column_is_governed(att) ||
+			get_typstorage(att->atttypid) == TYPSTORAGE_EXTERNAL)
+			continue;
+		for (int j = 0; j < nproposals; j++)
+			proposed |= proposals[j].att->attnum == att->attnum &&
+				tp_recommend(proposals[j].comparison, true)->method == TP_BY_POLICY;
+		if (!proposed)
+			return NameStr(att->attname);
+	}
+
+	return NULL;
+}
+
+/* Find out what prevents the strategies for a column. */
+static void
+tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int number)
+{
+	TpProposal *proposal = &proposals[number];
+	TpComparison *comparison = proposal->comparison;
+	char	   *type = NULL;
+	char	   *policy = NULL;
+	char	   *external = NULL;
+	char	   *other;
+
+	for (int i = 0; i < comparison->nstrategies; i++)
+		if (comparison->strategies[i].method == TP_BY_TYPE)
+			type = type != NULL ? type : tp_type_blocker(rel, proposal->att);
+	if (tp_any_own(proposal))
+	{
+		other = tp_other_external(rel, NULL, 0, proposal->att->attnum);
+		if (other != NULL || !proposal->governed)
+			external = psprintf("toast_policy governs each column of the table with STORAGE EXTERNAL");
+	}
+	else
+	{
+		other = tp_other_external(rel, proposals, nproposals, proposal->att->attnum);
+		if (other != NULL)
+			policy = psprintf("column \"%s\" has STORAGE EXTERNAL, and would be governed, too", other);
+	}
+
+	for (int i = 0; i < comparison->nstrategies; i++)
+	{
+		TpStrategy *strategy = &comparison->strategies[i];
+
+		if (strategy->current)
+			continue;
+		if (strategy->method == TP_BY_TYPE)
+			strategy->blocker = type;
+		else if (strategy->method == TP_BY_POLICY)
+			strategy->blocker = policy;
+		else if (strategy->storage == TYPSTORAGE_EXTERNAL)
+			strategy->blocker = external;
+	}
+}
+
+/*
+ * The choice
+ */
+
+/* Choose the way in which the column shall be stored. */
+static void
+tp_choose(TpProposal *proposal)
+{
+	TpComparison *comparison = proposal->comparison;
+	const TpStrategy *now = NULL;
+
+	for (int i = 0; i < comparison->nstrategies; i++)
+		if (comparison->strategies[i].current)
+			now = &comparison->strategies[i];
+	proposal->now = now;
+	proposal->pick = tp_recommend(comparison, false);
+	if (now == NULL || proposal->pick == now)
+		return;
+
+	/*
+	 * If a table of the access method was rewritten with another level, its
+	 * values have the proposed form already.
+	 */
+	if (now->method == TP_BY_POLICY && proposal->pick->method == TP_BY_POLICY &&
+		now->trial->codec == proposal->pick->trial->codec &&
+		comparison->stored_bytes <= TP_SAME_SIZE * proposal->pick->sampled_bytes)
+		proposal->is_stored = true;
+	if (proposal->is_stored || comparison->sampled == 0 ||
+		(proposal->pick->cost > TP_WORTH * now->cost &&
+		 proposal->pick->new_pages > TP_WORTH * now->new_pages))
+		proposal->pick = now;
+}
+
+/* Return a name for a strategy. */
+static char *
+tp_strategy_title(const TpStrategy *strategy)
+{
+	if (strategy->trial == NULL)
+		return pstrdup(strategy->name);
+	if (strategy->trial->level != 0)
+		return psprintf("%s with %s of level %d", strategy->name,
+						tp_codec_name(strategy->trial->codec), strategy->trial->level);
+
+	return psprintf("%s with %s", strategy->name, tp_codec_name(strategy->trial->codec));
+}
+
+/* Return the reason for the proposal.  bytes is the present size of the table. */
+static char *
+tp_proposal_reason(const TpProposal *proposal, int64 bytes)
+{
+	const TpComparison *comparison = proposal->comparison;
+	const TpStrategy *best = tp_recommend(comparison, true);
+	char	   *result;
+	double		less;
+
+	if (comparison->sampled == 0)
+		result = pstrdup("no values to judge by; it is how the column is stored");
+	else if (proposal->is_stored)
+	{
+		const TpStrategy *level = tp_recommend(comparison, false);
+
+		result = psprintf("the values are about as small as %s makes them; new values are compressed by toast_policy.lz4_level",
+						  tp_strategy_title(level));
+	}
+	else if (proposal->now == NULL || best == proposal->now)
+		result = tp_reason(comparison, proposal->pick, proposal->pick);
+	else if (proposal->pick == proposal->now)
+		result = pstrdup("no other way is clearly better; it is how the column is stored");
+	else
+	{
+		less = rint(100 - 100 * proposal->pick->cost / proposal->now->cost);
+		result = less >= 1 ?
+			psprintf("costs %.0f %% less to read and write than now", less) :
+			pstrdup("costs about as much to read and write as now");
+		less = rint(100 - 100 * proposal->pick->new_pages * BLCKSZ / Max(bytes, 1));
+		if (fabs(less) >= 1)
+			result = psprintf("%s; the table becomes %.0f %% %s", result, fabs(less),
+							  less > 0 ? "smaller" : "larger");
+	}
+
+	less = comparison->sampled == 0 ? 0 :
+		rint(100 - 100 * best->cost / proposal->pick->cost);
+	if (best->blocker != NULL && less >= 1)
+		result = psprintf("%s; %s would cost %.0f %% less than this, but %s", result,
+						  tp_strategy_title(best), less, best->blocker);
+
+	return result;
+}
+
+/* Return what the user risks by the proposal, or NULL. */
+static char *
+tp_proposal_risk(const TpProposal *proposal)
+{
+	Oid			typid = proposal->att->atttypid;
+
+	if (proposal->pick == proposal->now)
+		return NULL;
+	if (proposal->pick->method == TP_BY_POLICY && !proposal->governed)
+		return pstrdup("modules that accept only tables of heap refuse the table; the library must stay installed");
+	if (proposal->pick->method == TP_BY_TYPE)
+		return psprintf("clients see another type; the library must stay installed%s",
+						get_typtype(typid) == TYPTYPE_DOMAIN ?
+						"; the constraints of the domain are no longer checked" :
+						proposal->att->atttypmod >= 0 ?
+						"; the maximum length is no longer checked" : "");
+
+	return NULL;
+}
+
+/*
+ * Statements
+ */
+
+/* Find the relations that ALTER TABLE must change. */
+static void
+tp_find_places(TpProposal *proposal, Oid relid)
+{
+	List	   *relids = list_make1_oid(relid);
+	const char *name = NameStr(proposal->att->attname);
+	ListCell   *cell;
+
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(relid, NoLock, NULL);
+	proposal->places = palloc0(list_length(relids) * sizeof(TpPlace));
+	foreach(cell, relids)
+	{
+		TpPlace    *place = &proposal->places[proposal->nplaces];
+		HeapTuple	tuple = SearchSysCacheAttName(lfirst_oid(cell), name);
+		Form_pg_attribute att;
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		att = (Form_pg_attribute) GETSTRUCT(tuple);
+		place->relid = lfirst_oid(cell);
+		place->relkind = get_rel_relkind(place->relid);
+		place->amoid = tp_get_access_method(place->relid);
+		place->attnum = att->attnum;
+		place->storage = att->attstorage;
+		place->compression = att->attcompression;
+		ReleaseSysCache(tuple);
+		if (place->relkind != RELKIND_FOREIGN_TABLE)
+			proposal->nplaces++;
+	}
+}
+
+static char *
+tp_qualified_name(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  get_rel_name(relid));
+}
+
+/* Begin a further statement. */
+static void
+tp_begin_statement(StringInfo statements)
+{
+	if (statements->len > 0)
+		appendStringInfoString(statements, "; ");
+}
+
+/* Add the call of a function of the extension, with columns. */
+static void
+tp_add_call(StringInfo statements, const char *function, Oid relid, List *columns)
+{
+	ListCell   *cell;
+
+	tp_begin_statement(statements);
+	appendStringInfo(statements, "SELECT toast_policy.%s(%s", function,
+					 quote_literal_cstr(tp_qualified_name(relid)));
+	foreach(cell, columns)
+		appendStringInfo(statements, ", %s", quote_literal_cstr(lfirst(cell)));
+	appendStringInfoChar(statements, ')');
+}
+
+/*
+ * Add the SET of a level.  The statements may run in another session, so set a
+ * level that this session has, too, unless it is the default.
+ */
+static void
+tp_add_level(StringInfo statements, const TpTrial *trial)
+{
+	if (trial->codec == TP_LZ4 && (trial->level != 0 || tp_lz4_level != 0))
+	{
+		tp_begin_statement(statements);
+		appendStringInfo(statements, "SET toast_policy.lz4_level = %d", trial->level);
+	}
+	if (trial->codec == TP_ZSTD && trial->level != TP_ZSTD_DEFAULT_LEVEL)
+	{
+		tp_begin_statement(statements);
+		appendStringInfo(statements, "SET toast_policy.zstd_level = %d", trial->level);
+	}
+}
+
+static const char *
+tp_storage_name(char storage)
+{
+	switch (storage)
+	{
+		case TYPSTORAGE_PLAIN:
+			return "PLAIN";
+		case TYPSTORAGE_EXTERNAL:
+			return "EXTERNAL";
+		case TYPSTORAGE_MAIN:
+			return "MAIN";
+		default:
+			return "EXTENDED";
+	}
+}
+
+static const char *
+tp_compression_name(char compression)
+{
+	switch (compression)
+	{
+		case TOAST_PGLZ_COMPRESSION:
+			return "pglz";
+		case TOAST_LZ4_COMPRESSION:
+			return "lz4";
+		default:
+			return "default";
+	}
+}
+
+/* Begin ALTER TABLE for one relation, without its children. */
+static void
+tp_add_alter(StringInfo statements, Oid relid, bool recurse)
+{
+	tp_begin_statement(statements);
+	appendStringInfo(statements, "ALTER %s %s",
+					 get_rel_relkind(relid) == RELKIND_MATVIEW ? "MATERIALIZED VIEW" :
+					 !recurse && (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE ||
+								  has_subclass(relid)) ? "TABLE ONLY" : "TABLE",
+					 tp_qualified_name(relid));
+}
+
+/*
+ * Add ALTER TABLE ... SET STORAGE and SET COMPRESSION for a column of one
+ * relation.  storage is 0 if it shall stay; compression is NULL if it shall
+ * stay.
+ */
+static void
+tp_add_storage(StringInfo statements, Oid relid, const char *column, char storage,
+			   const char *compression)
+{
+	if (storage == 0 && compression == NULL)
+		return;
+	tp_add_alter(statements, relid, false);
+	if (storage != 0)
+		appendStringInfo(statements, " ALTER COLUMN %s SET STORAGE %s",
+						 quote_identifier(column), tp_storage_name(storage));
+	if (compression != NULL)
+		appendStringInfo(statements, "%s ALTER COLUMN %s SET COMPRESSION %s",
+						 storage != 0 ? "," : "", quote_identifier(column), compression);
+}
+
+/* Return the codec that heap uses for the column of a relation. */
+static TpCodec
+tp_place_codec(const TpPlace *place)
+{
+	char		compression = place->compression;
+
+	if (!CompressionMethodIsValid(compression))
+		compression = default_toast_compression;
+
+	return compression == TOAST_LZ4_COMPRESSION ? TP_LZ4 : TP_PGLZ;
+}
+
+/* Return true if a strategy needs another COMPRESSION. */
+static bool
+tp_needs_compression(const TpStrategy *strategy, const TpPlace *place)
+{
+	return strategy->trial != NULL && strategy->method != TP_BY_TYPE &&
+		tp_place_codec(place) != strategy->trial->codec;
+}
+
+/* Add ALTER TABLE ... ALTER COLUMN ... TYPE. */
+static void
+tp_add_type(StringInfo statements, Oid relid, Form_pg_attribute att, const char *type, Oid typid)
+{
+	tp_add_alter(statements, relid, true);
+	appendStringInfo(statements, " ALTER COLUMN %s TYPE %s",
+					 quote_identifier(NameStr(att->attname)), type);
+	if (OidIsValid(att->attcollation) && att->attcollation != get_typcollation(typid))
+		appendStringInfo(statements, " COLLATE %s", generate_collation_name(att->attcollation));
+}
+
+/* Return the OID of ztext or zbytea. */
+static Oid
+tp_type_oid(const char *name)
+{
+	Oid			args[] = {CSTRINGOID, OIDOID, INT4OID};
+	Oid			input = LookupFuncName(list_make2(makeString("toast_policy"),
+												  makeString(psprintf("%s_in", name))),
+									   3, args, false);
+
+	return get_func_rettype(input);
+}
+
+/* Make the statements for a strategy of the access method. */
+static void
+tp_make_policy(const TpProposal *proposal, Relation rel, StringInfo statement, StringInfo undo)
+{
+	const TpTrial *trial = proposal->pick->trial;
+	Oid			relid = RelationGetRelid(rel);
+	char	   *column = NameStr(proposal->att->attname);
+	char		usual = get_typstorage(proposal->att->atttypid);
+	Oid			own = tp_access_method_oid(false);
+	bool		level = trial->codec == TP_LZ4 && trial->level != tp_lz4_level;
+	bool		any_own = tp_any_own(proposal);
+
+	for (int i = 0; i < proposal->nplaces; i++)
+		if (tp_needs_compression(proposal->pick, &proposal->places[i]))
+			tp_add_storage(statement, proposal->places[i].relid, column, 0,
+						   tp_codec_name(trial->codec));
+	if (!proposal->governed)
+		tp_add_call(statement, "enable", relid, list_make1(column));
+	tp_add_level(statement, trial);
+	tp_add_call(statement, "recompress", relid, NIL);
+
+	/*
+	 * Give back a table of heap as a whole, if it has other EXTERNAL columns:
+	 * as long as the table uses the access method, they are governed.
+	 */
+	if (!proposal->governed && !any_own)
+	{
+		List	   *columns = list_make1(column);
+
+		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+		{
+			Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+
+			if (att->attnum != proposal->att->attnum && tp_column_is_governed(att) &&
+				get_typstorage(att->atttypid) != TYPSTORAGE_EXTERNAL)
+				columns = lappend(columns, NameStr(att->attname));
+		}
+		tp_add_call(undo, "disable", relid, columns);
+		columns = list_delete_first(columns);
+		for (int i = 0; i < proposal->nplaces; i++)
+		{
+			ListCell   *cell;
+
+			foreach(cell, columns)
+				tp_add_storage(undo, proposal->places[i].relid, lfirst(cell),
+							   TYPSTORAGE_EXTERNAL, NULL);
+		}
+	}
+	for (int i = 0; i < proposal->nplaces; i++)
+	{
+		const TpPlace *place = &proposal->places[i];
+		bool		mixed = any_own && place->amoid != own &&
+			place->relkind != RELKIND_PARTITIONED_TABLE;
+		char		after = proposal->governed || (any_own && !mixed) ?
+			TYPSTORAGE_EXTERNAL : usual;
+
+		if (!proposal->governed && mixed)
+			tp_add_call(undo, "disable", place->relid, list_make1(column));
+		tp_add_storage(undo, place->relid, column,
+					   place->storage != after ? place->storage : 0,
+					   tp_needs_compression(proposal->pick, place) ?
+					   tp_compression_name(place->compression) : NULL);
+	}
+	if (level)
+	{
+		tp_begin_statement(undo);
+		appendStringInfo(undo, "SET toast_policy.lz4_level = %d", tp_lz4_level);
+	}
+	if (proposal->governed)
+		tp_add_call(undo, "recompress", relid, NIL);
+}
+
+/* Make the statements for a strategy of heap. */
+static void
+tp_make_storage(const TpProposal *proposal, Relation rel, StringInfo statement, StringInfo undo)
+{
+	const TpStrategy *pick = proposal->pick;
+	Oid			relid = RelationGetRelid(rel);
+	char	   *column = NameStr(proposal->att->attname);
+	char		usual = get_typstorage(proposal->att->atttypid);
+
+	if (proposal->governed)
+	{
+		tp_add_call(statement, "disable", relid, list_make1(column));
+		tp_add_call(undo, "enable", relid, list_make1(column));
+	}
+	for (int i = 0; i < proposal->nplaces; i++)
+	{
+		const TpPlace *place = &proposal->places[i];
+		char		before = proposal->governed ? usual : place->storage;
+		bool		compression = tp_needs_compression(pick, place);
+
+		tp_add_storage(statement, place->relid, column,
+					   before != pick->storage ? pick->storage : 0,
+					   compression ? tp_codec_name(pick->trial->codec) : NULL);
+		tp_add_storage(undo, place->relid, column,
+					   !proposal->governed && before != pick->storage ? before : 0,
+					   compression ? tp_compression_name(place->compression) : NULL);
+	}
+	tp_add_call(statement, "recompress", relid, NIL);
+}
+
+/* Make the statements for ztext or zbytea. */
+static void
+tp_make_type(const TpProposal *proposal, Relation rel, StringInfo statement, StringInfo undo)
+{
+	const TpStrategy *pick = proposal->pick;
+	Form_pg_attribute att = proposal->att;
+	Oid			relid = RelationGetRelid(rel);
+	char	   *column = NameStr(att->attname);
+	Oid			typid = tp_type_oid(pick->name);
+	char		usual = get_typstorage(att->atttypid);
+
+	if (proposal->governed)
+		tp_add_call(statement, "disable", relid, list_make1(column));
+	tp_add_level(statement, pick->trial);
+	tp_add_type(statement, relid, att,
+				psprintf("%s(%s)", format_type_be_qualified(typid), tp_codec_name(pick->trial->codec)),
+				typid);
+	tp_add_type(undo, relid, att,
+				format_type_extended(att->atttypid, att->atttypmod,
+									 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY),
+				att->atttypid);
+	if (proposal->governed)
+		tp_add_call(undo, "enable", relid, list_make1(column));
+	/* the change of the type has reset both */
+	for (int i = 0; i < proposal->nplaces; i++)
+	{
+		const TpPlace *place = &proposal->places[i];
+		char		after = proposal->governed ? TYPSTORAGE_EXTERNAL : usual;
+
+		tp_add_storage(undo, place->relid, column,
+					   place->storage != after ? place->storage : 0,
+					   CompressionMethodIsValid(place->compression) ?
+					   tp_compression_name(place->compression) : NULL);
+	}
+}
+
+/*
+ * Results
+ */
+
+/* Add a row about a relation that cannot be examined. */
+static void
+tp_put_blocked(ReturnSetInfo *rsinfo, Oid relid, const char *blocker)
+{
+	Datum		values[TP_ADVICE_COLUMNS] = {0};
+	bool		nulls[TP_ADVICE_COLUMNS];
+	Datum		text = CStringGetTextDatum(blocker);
+
+	memset(nulls, true, sizeof(nulls));
+	values[0] = ObjectIdGetDatum(relid);
+	nulls[0] = false;
+	values[12] = CStringGetTextDatum("not examined");
+	nulls[12] = false;
+	values[14] = PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false, TYPALIGN_INT));
+	nulls[14] = false;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* Set the columns that describe a strategy. */
+static void
+tp_set_strategy(const TpStrategy *strategy, Datum *values, bool *nulls)
+{
+	const TpTrial *trial = strategy->trial;
+
+	values[0] = CStringGetTextDatum(strategy->name);
+	values[1] = CStringGetTextDatum(tp_codec_name(trial ? trial->codec : TP_NONE));
+	values[2] = Int32GetDatum(trial ? trial->level : 0);
+	nulls[0] = nulls[1] = false;
+	nulls[2] = trial == NULL || (trial->codec != TP_LZ4 && trial->codec != TP_ZSTD);
+}
+
+/* Return the bytes of the tables, their TOAST tables and the indexes of these. */
+static int64
+tp_bytes(const TpProposal *proposal)
+{
+	double		blocks = 0;
+
+	for (int i = 0; i < proposal->nplaces; i++)
+	{
+		Relation	rel;
+		Oid			toastid;
+
+		if (proposal->places[i].relkind == RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = relation_open(proposal->places[i].relid, AccessShareLock);
+		toastid = rel->rd_rel->reltoastrelid;
+		blocks += RelationGetNumberOfBlocks(rel);
+		relation_close(rel, NoLock);
+		if (OidIsValid(toastid))
+		{
+			Relation	toast = relation_open(toastid, AccessShareLock);
+			ListCell   *cell;
+
+			blocks += RelationGetNumberOfBlocks(toast);
+			foreach(cell, RelationGetIndexList(toast))
+				blocks += tp_blocks(lfirst_oid(cell));
+			relation_close(toast, AccessShareLock);
+		}
+	}
+
+	return (int64) (blocks * BLCKSZ);
+}
+
+/* Add the row of a column. */
+static void
+tp_put_proposal(ReturnSetInfo *rsinfo, const TpProposal *proposal, Relation rel)
+{
+	Datum		values[TP_ADVICE_COLUMNS] = {0};
+	bool		nulls[TP_ADVICE_COLUMNS] = {0};
+	const TpComparison *comparison = proposal->comparison;
+	const TpStrategy *pick = proposal->pick;
+	bool		change = pick != proposal->now;
+	bool		system = IsCatalogRelation(rel) || RelationGetRelid(rel) < FirstNormalObjectId;
+	StringInfoData statement;
+	StringInfoData undo;
+	int64		bytes = tp_bytes(proposal);
+	char	   *risk = tp_proposal_risk(proposal);
+
+	initStringInfo(&statement);
+	initStringInfo(&undo);
+	values[0] = ObjectIdGetDatum(RelationGetRelid(rel));
+	values[1] = NameGetDatum(&proposal->att->attname);
+	nulls[2] = nulls[3] = nulls[4] = nulls[8] = true;
+	if (proposal->now != NULL)
+		tp_set_strategy(proposal->now, values + 2, nulls + 2);
+	else
+	{
+		values[2] = CStringGetTextDatum(proposal->att->attstorage == TYPSTORAGE_PLAIN ?
+										"plain" : "mixed");
+		nulls[2] = false;
+	}
+	tp_set_strategy(pick, values + 5, nulls + 5);
+	if (proposal->now != NULL && comparison->sampled > 0)
+	{
+		values[8] = Float8GetDatum(tp_round(proposal->now->read_us));
+		nulls[8] = false;
+	}
+	values[9] = Float8GetDatum(tp_round(pick->read_us));
+	nulls[9] = comparison->sampled == 0;
+	values[10] = Int64GetDatum(bytes);
+	values[11] = Int64GetDatum(change ? (int64) (pick->new_pages * BLCKSZ) : bytes);
+	values[12] = CStringGetTextDatum(tp_proposal_reason(proposal, bytes));
+	nulls[13] = risk == NULL;
+	if (risk != NULL)
+		values[13] = CStringGetTextDatum(risk);
+	nulls[14] = !(change && system);
+	if (change && system)
+	{
+		Datum		text = CStringGetTextDatum("the table is a system catalog");
+
+		values[14] = PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false, TYPALIGN_INT));
+	}
+	nulls[15] = nulls[16] = !change || system;
+	if (change && !system)
+	{
+		if (pick->method == TP_BY_POLICY)
+			tp_make_policy(proposal, rel, &statement, &undo);
+		else if (pick->method == TP_BY_TYPE)
+			tp_make_type(proposal, rel, &statement, &undo);
+		else
+			tp_make_storage(proposal, rel, &statement, &undo);
+		values[15] = CStringGetTextDatum(statement.data);
+		values[16] = CStringGetTextDatum(undo.data);
+	}
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* Add the rows of a table that is locked and checked. */
+static void
+tp_advise_table(ReturnSetInfo *rsinfo, Relation rel, Bitmapset *columns, int sample_pages,
+				bool quiet)
+{
+	TpProposal *proposals = palloc0((bms_num_members(columns) + 1) * sizeof(TpProposal));
+	Oid			own = tp_access_method_oid(false);
+	int			n = 0;
+	int			attnum = -1;
+
+	while ((attnum = bms_next_member(columns, attnum)) >= 0)
+	{
+		TpProposal *proposal = &proposals[n++];
+
+		proposal->att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+		proposal->comparison = tp_measure(rel, attnum, sample_pages, quiet || n > 1);
+		tp_end_measure(proposal->comparison);
+		tp_find_places(proposal, RelationGetRelid(rel));
+		proposal->governed = true;
+		for (int i = 0; i < proposal->nplaces; i++)
+		{
+			const TpPlace *place = &proposal->places[i];
+
+			if (place->storage != TYPSTORAGE_EXTERNAL ||
+				(place->amoid != own && place->relkind != RELKIND_PARTITIONED_TABLE))
+				proposal->governed = false;
+		}
+	}
+	for (int i = 0; i < n; i++)
+		tp_block_strategies(rel, proposals, n, i);
+	for (int i = 0; i < n; i++)
+	{
+		tp_choose(&proposals[i]);
+		tp_put_proposal(rsinfo, &proposals[i], rel);
+	}
+}
+
+/* Return the numbers of named columns.  Raise an error for a column that cannot be stored otherwise. */
+static Bitmapset *
+tp_named_columns(Relation rel, ArrayType *names)
+{
+	Datum	   *datums;
+	bool	   *nulls;
+	int			count;
+	Bitmapset  *result = NULL;
+
+	if (ARR_NDIM(names) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("columns must be a one-dimensional array")));
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
+					  &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		char	   *name = NameStr(*DatumGetName(datums[i]));
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("column name must not be null")));
+		tp_check_privileges(RelationGetRelid(rel), name);
+		result = bms_add_member(result, tp_check_column(rel, name));
+	}
+
+	return result;
+}
+
+/* Add the rows of one table that the caller has named. */
+static void
+tp_advise_one(ReturnSetInfo *rsinfo, Oid relid, ArrayType *names, int sample_pages)
+{
+	Relation	rel;
+	Bitmapset  *columns;
+
+	tp_check_privileges(relid, NULL);
+	rel = try_relation_open(relid, AccessShareLock);
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	tp_check_kind(rel);
+	/* the privileges may have changed while we waited for the lock */
+	tp_check_privileges(relid, NULL);
+	if (names != NULL)
+		columns = tp_named_columns(rel, names);
+	else
+		columns = tp_find_large_columns(rel, tp_candidates(rel), sample_pages);
+	tp_advise_table(rsinfo, rel, columns, sample_pages, false);
+	relation_close(rel, NoLock);
+}
+
+/*
+ * All tables
+ */
+
+/* Return true if the caller may read the table and its schema. */
+static bool
+tp_may_read_any(Oid relid)
+{
+	Oid			schema = get_rel_namespace(relid);
+
+	return OidIsValid(schema) &&
+		compat_has_schema_privilege(schema, GetUserId(), ACL_USAGE) &&
+		(pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK);
+}
+
+/*
+ * Return the tables of the database that the caller may read, and that can have
+ * large values, sorted by OID.  Leave out system catalogs, and partitions of a
+ * table that the caller may read as a whole.
+ */
+static List *
+tp_readable_tables(void)
+{
+	Relation	classes = table_open(RelationRelationId, AccessShareLock);
+	Oid			own = tp_access_method_oid(false);
+	List	   *result = NIL;
+	SysScanDesc scan = systable_beginscan(classes, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+		bool		partitioned = class->relkind == RELKIND_PARTITIONED_TABLE;
+
+		if (class->oid < FirstNormalObjectId ||
+			(class->relkind != RELKIND_RELATION && class->relkind != RELKIND_MATVIEW &&
+			 !partitioned) ||
+			(!partitioned && (!OidIsValid(class->reltoastrelid) ||
+							  (class->relam != HEAP_TABLE_AM_OID && class->relam != own))) ||
+			isOtherTempNamespace(class->relnamespace) ||
+			!tp_may_read_any(class->oid) ||
+			(class->relispartition &&
+			 tp_may_read_any(llast_oid(get_partition_ancestors(class->oid)))))
+			continue;
+		result = lappend_oid(result, class->oid);
+	}
+	systable_endscan(scan);
+	table_close(classes, AccessShareLock);
+	list_sort(result, list_oid_cmp);
+
+	return result;
+}
+
+/* Lock a table and its partitions.  Return false if another session prevents that. */
+static bool
+tp_lock_now(Oid relid)
+{
+	ListCell   *cell;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return false;
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+		return true;
+	foreach(cell, find_all_inheritors(relid, NoLock, NULL))
+		if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock))
+			return false;
+
+	return true;
+}
+
+/* Add the rows of one of all tables. */
+static void
+tp_advise_any(ReturnSetInfo *rsinfo, Oid relid, int sample_pages)
+{
+	Relation	rel;
+
+	if (!tp_lock_now(relid))
+	{
+		tp_put_blocked(rsinfo, relid, "another session has locked the table");
+		return;
+	}
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL || !tp_may_read_any(relid))
+		return;
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		tp_put_blocked(rsinfo, relid, "row-level security hides rows of the table");
+	else
+	{
+		tp_check_kind(rel);
+		tp_advise_table(rsinfo, rel, tp_find_large_columns(rel, tp_candidates(rel), sample_pages),
+						sample_pages, true);
+	}
+	relation_close(rel, NoLock);
+}
+
+/* Add the rows of one of all tables.  An error becomes a row. */
+static void
+tp_advise_safely(ReturnSetInfo *rsinfo, Oid relid, int sample_pages)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		tp_advise_any(rsinfo, relid, sample_pages);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	/* nothing was changed: give back the locks */
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY)
+		ReThrowError(error);
+	tp_put_blocked(rsinfo, relid, error->message);
+}
+
+/*
+ * toast_policy.advise(relation regclass, columns name[], sample_pages int4)
+ * returns setof record
+ *
+ * Return one row for each of the columns of a table, or, if they are NULL, for
+ * each column that has large values: how it is stored now, and how it shall be
+ * stored, with the average time to read a value, and the bytes of the table and
+ * its TOAST table.  statement stores it so, and undo takes that back.  Both are
+ * NULL if nothing is to be changed, or if it is a system catalog.
+ *
+ * If relation is NULL, do so for all tables that the caller may read.  A table
+ * that cannot be examined has a row that says why in blockers.
+ *
+ * Errors, if a relation is named: 42809 if it is not a table or materialized
+ * view; 42703 if a column does not exist, 0A000 if it cannot be toasted; 42501
+ * if the caller may not read all the values.  22023 for a sample_pages out of
+ * range, and for columns without a relation.
+ */
+Datum
+tp_advise(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ArrayType  *names = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	MemoryContext context;
+	MemoryContext caller;
+	ListCell   *cell;
+
+	if (PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("sample_pages must not be null")));
+	tp_check_sample("sample_pages", PG_GETARG_INT32(2));
+	if (PG_ARGISNULL(0) && names != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("columns need a relation"),
+				 errhint("Name the table of the columns in the argument relation.")));
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!PG_ARGISNULL(0))
+	{
+		tp_advise_one(rsinfo, PG_GETARG_OID(0), names, PG_GETARG_INT32(2));
+		PG_RETURN_NULL();
+	}
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "toast_policy advice",
+									ALLOCSET_DEFAULT_SIZES);
+	foreach(cell, tp_readable_tables())
+	{
+		CHECK_FOR_INTERRUPTS();
+		caller = MemoryContextSwitchTo(context);
+		tp_advise_safely(rsinfo, lfirst_oid(cell), PG_GETARG_INT32(2));
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+
+	PG_RETURN_NULL();
+}
