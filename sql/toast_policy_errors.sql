@@ -48,7 +48,7 @@ SELECT toast_policy.enable('nothing_to_govern');
 CREATE TABLE no_columns ();
 SELECT toast_policy.enable('no_columns');
 SELECT toast_policy.disable('plain');
-SELECT toast_policy.recompress('plain');
+SELECT toast_policy.recompress('no_columns');
 SELECT * FROM governed();
 -- It is no error to name a column twice, or to give an array whose subscripts do not begin with 1.
 SELECT toast_policy.enable('plain', 'v', 'v', 'n');

@@ -5,7 +5,7 @@
  *
  * For a table without large values, look only into catalogs and statistics.
  * In other tables, read random pages, and find the columns that have values
- * that heap has compressed or moved out of line.  Measure each of these columns
+ * that heap has compressed or moved out of line, or that fill a row.  Measure each of these columns
  * as toast_policy.compare() does.  Propose the recommended way to store it,
  * unless it is hardly better than the present one, and unless an object of the
  * database prevents it.  Make the statements that store the column so, and
@@ -90,6 +90,12 @@ PG_FUNCTION_INFO_V1(tp_advise);
 
 /* Values count as stored in some way if they take no more than this part more. */
 #define TP_SAME_SIZE		1.02
+
+/*
+ * Measure the speed of a codec only for this time, in microseconds: advice on a
+ * whole database is about many columns.
+ */
+#define TP_QUICK_US			20000.0
 
 /* Number of result columns */
 #define TP_ADVICE_COLUMNS	17
@@ -176,8 +182,8 @@ tp_blocks(Oid relid)
 }
 
 /*
- * Return true if a table can have values that heap has compressed or moved out
- * of line.  Look only at catalogs, statistics, and the sizes of files.
+ * Return true if a table can have large values.  Look only at catalogs,
+ * statistics, and the sizes of files.
  */
 static bool
 tp_may_have_large_values(const TpSource *source, Relation root, const Bitmapset *columns)
@@ -218,7 +224,8 @@ tp_search_row(void *arg, int source, TupleTableSlot *slot)
 		if (attnum == InvalidAttrNumber || bms_is_member(i + 1, search->found))
 			continue;
 		value = (const struct varlena *) DatumGetPointer(slot_getattr(slot, attnum, &isnull));
-		if (!isnull && (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+		if (!isnull && (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) ||
+						VARSIZE_ANY(value) > TOAST_TUPLE_THRESHOLD))
 		{
 			search->found = bms_add_member(search->found, i + 1);
 			search->wanted--;
@@ -1054,7 +1061,9 @@ tp_advise_table(ReturnSetInfo *rsinfo, Relation rel, Bitmapset *columns, int sam
 		TpProposal *proposal = &proposals[n++];
 
 		proposal->att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
-		proposal->comparison = tp_measure(rel, attnum, sample_pages, quiet || n > 1);
+		proposal->comparison =
+			tp_measure(rel, attnum, sample_pages, Min(TP_MAX_EFFORT, (double) sample_pages * BLCKSZ),
+					   TP_QUICK_US, quiet || n > 1);
 		tp_end_measure(proposal->comparison);
 		tp_find_places(proposal, RelationGetRelid(rel));
 		proposal->governed = true;

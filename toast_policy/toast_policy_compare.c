@@ -291,7 +291,7 @@ tp_try_rows(TpComparison *comparison)
 												 ALLOCSET_DEFAULT_SIZES);
 	double		effort = 0;
 
-	for (int i = 0; i < comparison->nrows && effort < TP_MAX_EFFORT; i++)
+	for (int i = 0; i < comparison->nrows && effort < comparison->effort; i++)
 	{
 		TpRowId    *id = &comparison->rows[i];
 		TpSource   *source = &comparison->sources[id->source];
@@ -339,6 +339,7 @@ tp_get_trial(TpComparison *comparison, TpCodec codec, int level)
 	trial = &comparison->trials[comparison->ntrials++];
 	trial->codec = codec;
 	trial->level = level;
+	trial->budget_us = comparison->budget_us;
 
 	return trial;
 }
@@ -676,17 +677,22 @@ tp_check_sample(const char *argument, int size)
 
 /*
  * Measure the ways to store a column in a sample of that many pages, with at
- * most as many rows.  The caller has locked and checked the relation.  If quiet,
- * give no notice about partitions that are left out.
+ * most as many rows.  Let each codec compress about that many raw bytes, and
+ * measure its speed for about that time, which is in microseconds.  The caller
+ * has locked and checked the relation.  If quiet, give no notice about
+ * partitions that are left out.
  */
 TpComparison *
-tp_measure(Relation rel, AttrNumber attnum, int sample_rows, bool quiet)
+tp_measure(Relation rel, AttrNumber attnum, int sample_rows, double effort,
+		   double budget_us, bool quiet)
 {
 	TpComparison *comparison = palloc0(sizeof(TpComparison));
 
 	comparison->quiet = quiet;
 	comparison->rel = rel;
 	comparison->sample_rows = sample_rows;
+	comparison->effort = effort;
+	comparison->budget_us = budget_us;
 	comparison->att = *TupleDescAttr(RelationGetDescr(rel), attnum - 1);
 	tp_open_sources(comparison);
 	tp_make_strategies(comparison);
@@ -753,7 +759,7 @@ tp_compare(PG_FUNCTION_ARGS)
 	tp_check_privileges(relid, column);
 
 	InitMaterializedSRF(fcinfo, 0);
-	comparison = tp_measure(rel, attnum, sample_rows, false);
+	comparison = tp_measure(rel, attnum, sample_rows, TP_MAX_EFFORT, TP_MEASURE_US, false);
 	recommended = tp_recommend(comparison, true);
 	for (int i = 0; i < comparison->nstrategies; i++)
 		tp_put_strategy(rsinfo, comparison, &comparison->strategies[i], recommended);

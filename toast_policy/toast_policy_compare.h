@@ -40,6 +40,7 @@ typedef struct TpTrial
 	double		compress_us;
 	double		decompress_us;
 	/* for all values so far, to know when to stop measuring */
+	double		budget_us;
 	double		spent_us;
 	double		timed_us;		/* decompression time so far */
 	double		timed_bytes;	/* raw bytes that this time is for */
@@ -130,8 +131,10 @@ typedef struct TpStrategy
 #define TP_MAX_SAMPLE		3000000
 /* Of a larger value, only a first part of this size is compressed */
 #define TP_MAX_PIECE		(1024 * 1024)
-/* The sample ends after each codec has compressed this many raw bytes */
+/* The sample ends after each codec has compressed at most this many raw bytes */
 #define TP_MAX_EFFORT		(32 * 1024 * 1024)
+/* Time for which a codec's speed is measured, in microseconds */
+#define TP_MEASURE_US		200000.0
 
 #define TP_MAX_TRIALS		9
 #define TP_MAX_STRATEGIES	16
@@ -170,6 +173,8 @@ typedef struct TpComparison
 	int			maxrows;		/* allocated size of the array rows */
 	int			keep_rows;		/* number of rows to choose the sample from */
 	int			sample_rows;
+	double		effort;			/* raw bytes for each codec */
+	double		budget_us;		/* time for each codec */
 	pg_prng_state random;
 
 	/* rows without a value, as they are stored */
@@ -194,7 +199,7 @@ extern void tp_check_privileges(Oid relid, const char *column);
 extern AttrNumber tp_check_column(Relation rel, const char *name);
 extern void tp_open_sources(TpComparison *comparison);
 extern TpComparison *tp_measure(Relation rel, AttrNumber attnum, int sample_rows,
-								bool quiet);
+								double effort, double budget_us, bool quiet);
 extern void tp_end_measure(TpComparison *comparison);
 extern const TpStrategy *tp_recommend(const TpComparison *comparison, bool all);
 extern char *tp_reason(const TpComparison *comparison, const TpStrategy *strategy,

@@ -21,10 +21,9 @@
 #include "toast_policy_compare.h"
 #include "toast_policy_compat.h"
 
-/* Limits for measuring small values repeatedly: size, repeats, total time */
+/* Limits for measuring small values repeatedly: size and repeats */
 #define TP_REPEAT_BYTES		16384
 #define TP_MAX_REPEATS		100
-#define TP_MEASURE_US		200000.0
 
 /* CPU time of this thread in microseconds */
 static double
@@ -56,7 +55,7 @@ tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
 			 char *buffer)
 {
 	double		factor = (double) rawsize / Max(size, 1);
-	int			repeats = trial->spent_us < TP_MEASURE_US ? tp_repeats(size) : 1;
+	int			repeats = trial->spent_us < trial->budget_us ? tp_repeats(size) : 1;
 	int32		compressed = 0;
 	char	   *chunk = NULL;
 	double		begin;
@@ -98,7 +97,7 @@ tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
 		return;
 
 	trial->size = (int32) Min(rint(compressed * factor), (double) rawsize);
-	if (trial->timed_us < TP_MEASURE_US)
+	if (trial->timed_us < trial->budget_us)
 	{
 		repeats = tp_repeats(size);
 		begin = tp_cpu_us();

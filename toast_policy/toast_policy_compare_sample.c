@@ -236,7 +236,7 @@ tp_choose_rows(TpComparison *comparison)
 	 * the first rows are a sample, too.
 	 */
 	if (comparison->seen > 0 &&
-		comparison->seen_bytes / comparison->seen * comparison->nrows > TP_MAX_EFFORT)
+		comparison->seen_bytes / comparison->seen * comparison->nrows > comparison->effort)
 	{
 		for (int i = comparison->nrows - 1; i > 0; i--)
 		{
