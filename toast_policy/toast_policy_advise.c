@@ -8,8 +8,7 @@
  * that heap has compressed or moved out of line, or that fill a row.  Measure each of these columns
  * as toast_policy.compare() does.  Propose the recommended way to store it,
  * unless it is hardly better than the present one, and unless an object of the
- * database prevents it.  Make the statements that store the column so, and
- * those that take that back.
+ * database prevents it.
  *
  * If all tables are wanted, examine each of them in a subtransaction, and roll
  * it back.  So an error about one table is no error for the whole, and a call
@@ -30,7 +29,6 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
-#include "access/toast_compression.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/dependency.h"
@@ -40,7 +38,6 @@
 #include "catalog/partition.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_attrdef.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
@@ -54,8 +51,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "nodes/bitmapset.h"
-#include "parser/parse_func.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -66,11 +61,10 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/rls.h"
-#include "utils/ruleutils.h"
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
-#include "toast_policy_compare.h"
+#include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
 PG_FUNCTION_INFO_V1(tp_advise);
@@ -99,30 +93,6 @@ PG_FUNCTION_INFO_V1(tp_advise);
 
 /* Number of result columns */
 #define TP_ADVICE_COLUMNS	17
-
-/* A relation that ALTER TABLE must change: the table itself, or a partition */
-typedef struct TpPlace
-{
-	Oid			relid;
-	char		relkind;
-	Oid			amoid;
-	AttrNumber	attnum;
-	char		storage;		/* of the column */
-	char		compression;
-} TpPlace;
-
-/* A column, and the way in which it shall be stored */
-typedef struct TpProposal
-{
-	Form_pg_attribute att;
-	TpComparison *comparison;
-	const TpStrategy *now;		/* NULL if it is none of the strategies */
-	const TpStrategy *pick;
-	bool		is_stored;		/* are the values stored so already? */
-	bool		governed;
-	TpPlace    *places;
-	int			nplaces;
-} TpProposal;
 
 /* State while looking for columns with large values */
 typedef struct TpSearch
@@ -397,19 +367,6 @@ tp_type_blocker(Relation rel, Form_pg_attribute att)
 	return result;
 }
 
-/* Return true if any relation of the table uses the access method. */
-static bool
-tp_any_own(const TpProposal *proposal)
-{
-	Oid			own = tp_access_method_oid(false);
-
-	for (int i = 0; i < proposal->nplaces; i++)
-		if (proposal->places[i].amoid == own)
-			return true;
-
-	return false;
-}
-
 /*
  * Return the name of another EXTERNAL column, or NULL.  The access method
  * governs each such column.  Leave out the columns for which the access method
@@ -589,333 +546,6 @@ tp_proposal_risk(const TpProposal *proposal)
 }
 
 /*
- * Statements
- */
-
-/* Find the relations that ALTER TABLE must change. */
-static void
-tp_find_places(TpProposal *proposal, Oid relid)
-{
-	List	   *relids = list_make1_oid(relid);
-	const char *name = NameStr(proposal->att->attname);
-	ListCell   *cell;
-
-	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
-		relids = find_all_inheritors(relid, NoLock, NULL);
-	proposal->places = palloc0(list_length(relids) * sizeof(TpPlace));
-	foreach(cell, relids)
-	{
-		TpPlace    *place = &proposal->places[proposal->nplaces];
-		HeapTuple	tuple = SearchSysCacheAttName(lfirst_oid(cell), name);
-		Form_pg_attribute att;
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		att = (Form_pg_attribute) GETSTRUCT(tuple);
-		place->relid = lfirst_oid(cell);
-		place->relkind = get_rel_relkind(place->relid);
-		place->amoid = tp_get_access_method(place->relid);
-		place->attnum = att->attnum;
-		place->storage = att->attstorage;
-		place->compression = att->attcompression;
-		ReleaseSysCache(tuple);
-		if (place->relkind != RELKIND_FOREIGN_TABLE)
-			proposal->nplaces++;
-	}
-}
-
-static char *
-tp_qualified_name(Oid relid)
-{
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-									  get_rel_name(relid));
-}
-
-/* Begin a further statement. */
-static void
-tp_begin_statement(StringInfo statements)
-{
-	if (statements->len > 0)
-		appendStringInfoString(statements, "; ");
-}
-
-/* Add the call of a function of the extension, with columns. */
-static void
-tp_add_call(StringInfo statements, const char *function, Oid relid, List *columns)
-{
-	ListCell   *cell;
-
-	tp_begin_statement(statements);
-	appendStringInfo(statements, "SELECT toast_policy.%s(%s", function,
-					 quote_literal_cstr(tp_qualified_name(relid)));
-	foreach(cell, columns)
-		appendStringInfo(statements, ", %s", quote_literal_cstr(lfirst(cell)));
-	appendStringInfoChar(statements, ')');
-}
-
-/*
- * Add the SET of a level.  The statements may run in another session, so set a
- * level that this session has, too, unless it is the default.
- */
-static void
-tp_add_level(StringInfo statements, const TpTrial *trial)
-{
-	if (trial->codec == TP_LZ4 && (trial->level != 0 || tp_lz4_level != 0))
-	{
-		tp_begin_statement(statements);
-		appendStringInfo(statements, "SET toast_policy.lz4_level = %d", trial->level);
-	}
-	if (trial->codec == TP_ZSTD && trial->level != TP_ZSTD_DEFAULT_LEVEL)
-	{
-		tp_begin_statement(statements);
-		appendStringInfo(statements, "SET toast_policy.zstd_level = %d", trial->level);
-	}
-}
-
-static const char *
-tp_storage_name(char storage)
-{
-	switch (storage)
-	{
-		case TYPSTORAGE_PLAIN:
-			return "PLAIN";
-		case TYPSTORAGE_EXTERNAL:
-			return "EXTERNAL";
-		case TYPSTORAGE_MAIN:
-			return "MAIN";
-		default:
-			return "EXTENDED";
-	}
-}
-
-static const char *
-tp_compression_name(char compression)
-{
-	switch (compression)
-	{
-		case TOAST_PGLZ_COMPRESSION:
-			return "pglz";
-		case TOAST_LZ4_COMPRESSION:
-			return "lz4";
-		default:
-			return "default";
-	}
-}
-
-/* Begin ALTER TABLE for one relation, without its children. */
-static void
-tp_add_alter(StringInfo statements, Oid relid, bool recurse)
-{
-	tp_begin_statement(statements);
-	appendStringInfo(statements, "ALTER %s %s",
-					 get_rel_relkind(relid) == RELKIND_MATVIEW ? "MATERIALIZED VIEW" :
-					 !recurse && (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE ||
-								  has_subclass(relid)) ? "TABLE ONLY" : "TABLE",
-					 tp_qualified_name(relid));
-}
-
-/*
- * Add ALTER TABLE ... SET STORAGE and SET COMPRESSION for a column of one
- * relation.  storage is 0 if it shall stay; compression is NULL if it shall
- * stay.
- */
-static void
-tp_add_storage(StringInfo statements, Oid relid, const char *column, char storage,
-			   const char *compression)
-{
-	if (storage == 0 && compression == NULL)
-		return;
-	tp_add_alter(statements, relid, false);
-	if (storage != 0)
-		appendStringInfo(statements, " ALTER COLUMN %s SET STORAGE %s",
-						 quote_identifier(column), tp_storage_name(storage));
-	if (compression != NULL)
-		appendStringInfo(statements, "%s ALTER COLUMN %s SET COMPRESSION %s",
-						 storage != 0 ? "," : "", quote_identifier(column), compression);
-}
-
-/* Return the codec that heap uses for the column of a relation. */
-static TpCodec
-tp_place_codec(const TpPlace *place)
-{
-	char		compression = place->compression;
-
-	if (!CompressionMethodIsValid(compression))
-		compression = default_toast_compression;
-
-	return compression == TOAST_LZ4_COMPRESSION ? TP_LZ4 : TP_PGLZ;
-}
-
-/* Return true if a strategy needs another COMPRESSION. */
-static bool
-tp_needs_compression(const TpStrategy *strategy, const TpPlace *place)
-{
-	return strategy->trial != NULL && strategy->method != TP_BY_TYPE &&
-		tp_place_codec(place) != strategy->trial->codec;
-}
-
-/* Add ALTER TABLE ... ALTER COLUMN ... TYPE. */
-static void
-tp_add_type(StringInfo statements, Oid relid, Form_pg_attribute att, const char *type, Oid typid)
-{
-	tp_add_alter(statements, relid, true);
-	appendStringInfo(statements, " ALTER COLUMN %s TYPE %s",
-					 quote_identifier(NameStr(att->attname)), type);
-	if (OidIsValid(att->attcollation) && att->attcollation != get_typcollation(typid))
-		appendStringInfo(statements, " COLLATE %s", generate_collation_name(att->attcollation));
-}
-
-/* Return the OID of ztext or zbytea. */
-static Oid
-tp_type_oid(const char *name)
-{
-	Oid			args[] = {CSTRINGOID, OIDOID, INT4OID};
-	Oid			input = LookupFuncName(list_make2(makeString("toast_policy"),
-												  makeString(psprintf("%s_in", name))),
-									   3, args, false);
-
-	return get_func_rettype(input);
-}
-
-/* Make the statements for a strategy of the access method. */
-static void
-tp_make_policy(const TpProposal *proposal, Relation rel, StringInfo statement, StringInfo undo)
-{
-	const TpTrial *trial = proposal->pick->trial;
-	Oid			relid = RelationGetRelid(rel);
-	char	   *column = NameStr(proposal->att->attname);
-	char		usual = get_typstorage(proposal->att->atttypid);
-	Oid			own = tp_access_method_oid(false);
-	bool		level = trial->codec == TP_LZ4 && trial->level != tp_lz4_level;
-	bool		any_own = tp_any_own(proposal);
-
-	for (int i = 0; i < proposal->nplaces; i++)
-		if (tp_needs_compression(proposal->pick, &proposal->places[i]))
-			tp_add_storage(statement, proposal->places[i].relid, column, 0,
-						   tp_codec_name(trial->codec));
-	if (!proposal->governed)
-		tp_add_call(statement, "enable", relid, list_make1(column));
-	tp_add_level(statement, trial);
-	tp_add_call(statement, "recompress", relid, NIL);
-
-	/*
-	 * Give back a table of heap as a whole, if it has other EXTERNAL columns:
-	 * as long as the table uses the access method, they are governed.
-	 */
-	if (!proposal->governed && !any_own)
-	{
-		List	   *columns = list_make1(column);
-
-		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
-		{
-			Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
-
-			if (att->attnum != proposal->att->attnum && tp_column_is_governed(att) &&
-				get_typstorage(att->atttypid) != TYPSTORAGE_EXTERNAL)
-				columns = lappend(columns, NameStr(att->attname));
-		}
-		tp_add_call(undo, "disable", relid, columns);
-		columns = list_delete_first(columns);
-		for (int i = 0; i < proposal->nplaces; i++)
-		{
-			ListCell   *cell;
-
-			foreach(cell, columns)
-				tp_add_storage(undo, proposal->places[i].relid, lfirst(cell),
-							   TYPSTORAGE_EXTERNAL, NULL);
-		}
-	}
-	for (int i = 0; i < proposal->nplaces; i++)
-	{
-		const TpPlace *place = &proposal->places[i];
-		bool		mixed = any_own && place->amoid != own &&
-			place->relkind != RELKIND_PARTITIONED_TABLE;
-		char		after = proposal->governed || (any_own && !mixed) ?
-			TYPSTORAGE_EXTERNAL : usual;
-
-		if (!proposal->governed && mixed)
-			tp_add_call(undo, "disable", place->relid, list_make1(column));
-		tp_add_storage(undo, place->relid, column,
-					   place->storage != after ? place->storage : 0,
-					   tp_needs_compression(proposal->pick, place) ?
-					   tp_compression_name(place->compression) : NULL);
-	}
-	if (level)
-	{
-		tp_begin_statement(undo);
-		appendStringInfo(undo, "SET toast_policy.lz4_level = %d", tp_lz4_level);
-	}
-	if (proposal->governed)
-		tp_add_call(undo, "recompress", relid, NIL);
-}
-
-/* Make the statements for a strategy of heap. */
-static void
-tp_make_storage(const TpProposal *proposal, Relation rel, StringInfo statement, StringInfo undo)
-{
-	const TpStrategy *pick = proposal->pick;
-	Oid			relid = RelationGetRelid(rel);
-	char	   *column = NameStr(proposal->att->attname);
-	char		usual = get_typstorage(proposal->att->atttypid);
-
-	if (proposal->governed)
-	{
-		tp_add_call(statement, "disable", relid, list_make1(column));
-		tp_add_call(undo, "enable", relid, list_make1(column));
-	}
-	for (int i = 0; i < proposal->nplaces; i++)
-	{
-		const TpPlace *place = &proposal->places[i];
-		char		before = proposal->governed ? usual : place->storage;
-		bool		compression = tp_needs_compression(pick, place);
-
-		tp_add_storage(statement, place->relid, column,
-					   before != pick->storage ? pick->storage : 0,
-					   compression ? tp_codec_name(pick->trial->codec) : NULL);
-		tp_add_storage(undo, place->relid, column,
-					   !proposal->governed && before != pick->storage ? before : 0,
-					   compression ? tp_compression_name(place->compression) : NULL);
-	}
-	tp_add_call(statement, "recompress", relid, NIL);
-}
-
-/* Make the statements for ztext or zbytea. */
-static void
-tp_make_type(const TpProposal *proposal, Relation rel, StringInfo statement, StringInfo undo)
-{
-	const TpStrategy *pick = proposal->pick;
-	Form_pg_attribute att = proposal->att;
-	Oid			relid = RelationGetRelid(rel);
-	char	   *column = NameStr(att->attname);
-	Oid			typid = tp_type_oid(pick->name);
-	char		usual = get_typstorage(att->atttypid);
-
-	if (proposal->governed)
-		tp_add_call(statement, "disable", relid, list_make1(column));
-	tp_add_level(statement, pick->trial);
-	tp_add_type(statement, relid, att,
-				psprintf("%s(%s)", format_type_be_qualified(typid), tp_codec_name(pick->trial->codec)),
-				typid);
-	tp_add_type(undo, relid, att,
-				format_type_extended(att->atttypid, att->atttypmod,
-									 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY),
-				att->atttypid);
-	if (proposal->governed)
-		tp_add_call(undo, "enable", relid, list_make1(column));
-	/* the change of the type has reset both */
-	for (int i = 0; i < proposal->nplaces; i++)
-	{
-		const TpPlace *place = &proposal->places[i];
-		char		after = proposal->governed ? TYPSTORAGE_EXTERNAL : usual;
-
-		tp_add_storage(undo, place->relid, column,
-					   place->storage != after ? place->storage : 0,
-					   CompressionMethodIsValid(place->compression) ?
-					   tp_compression_name(place->compression) : NULL);
-	}
-}
-
-/*
  * Results
  */
 
@@ -925,14 +555,14 @@ tp_put_blocked(ReturnSetInfo *rsinfo, Oid relid, const char *blocker)
 {
 	Datum		values[TP_ADVICE_COLUMNS] = {0};
 	bool		nulls[TP_ADVICE_COLUMNS];
-	Datum		text = CStringGetTextDatum(blocker);
+	Datum		element = CStringGetTextDatum(blocker);
 
 	memset(nulls, true, sizeof(nulls));
 	values[0] = ObjectIdGetDatum(relid);
 	nulls[0] = false;
 	values[12] = CStringGetTextDatum("not examined");
 	nulls[12] = false;
-	values[14] = PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false, TYPALIGN_INT));
+	values[14] = PointerGetDatum(construct_array(&element, 1, TEXTOID, -1, false, TYPALIGN_INT));
 	nulls[14] = false;
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
@@ -1027,19 +657,14 @@ tp_put_proposal(ReturnSetInfo *rsinfo, const TpProposal *proposal, Relation rel)
 	nulls[14] = !(change && system);
 	if (change && system)
 	{
-		Datum		text = CStringGetTextDatum("the table is a system catalog");
+		Datum		element = CStringGetTextDatum("the table is a system catalog");
 
-		values[14] = PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false, TYPALIGN_INT));
+		values[14] = PointerGetDatum(construct_array(&element, 1, TEXTOID, -1, false, TYPALIGN_INT));
 	}
 	nulls[15] = nulls[16] = !change || system;
 	if (change && !system)
 	{
-		if (pick->method == TP_BY_POLICY)
-			tp_make_policy(proposal, rel, &statement, &undo);
-		else if (pick->method == TP_BY_TYPE)
-			tp_make_type(proposal, rel, &statement, &undo);
-		else
-			tp_make_storage(proposal, rel, &statement, &undo);
+		tp_make_statements(proposal, rel, &statement, &undo);
 		values[15] = CStringGetTextDatum(statement.data);
 		values[16] = CStringGetTextDatum(undo.data);
 	}
@@ -1204,8 +829,10 @@ tp_lock_now(Oid relid)
 	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
 		return true;
 	foreach(cell, find_all_inheritors(relid, NoLock, NULL))
+	{
 		if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock))
 			return false;
+	}
 
 	return true;
 }

@@ -102,7 +102,7 @@ tp_see_row(void *arg, int source, TupleTableSlot *slot)
 		{
 			comparison->maxrows = Min(comparison->maxrows * 2, comparison->keep_rows);
 			comparison->rows = repalloc_huge(comparison->rows,
-										 (Size) comparison->maxrows * sizeof(TpRowId));
+											 (Size) comparison->maxrows * sizeof(TpRowId));
 		}
 		comparison->nrows++;
 	}

@@ -39,7 +39,7 @@ query(
 # depend on the speed of the machine.
 my %cases = (
 	json => {
-		ddl => 'CREATE TABLE json (id bigint PRIMARY KEY, "The Doc" text)',
+		ddl => 'CREATE TABLE json (id bigint PRIMARY KEY, "a ""b"" \\ --" text)',
 		insert => 'INSERT INTO json SELECT i, orders(i, 30 + i % 50)::text',
 	},
 	mixed => {
@@ -98,7 +98,8 @@ sub dump_schema
 
 	IPC::Run::run(
 		[
-			'pg_dump', '--schema-only', '--schema' => '"The App"',
+			'pg_dump', '--schema-only',
+			'--schema' => '"The App"',
 			'-d' => $node->connstr('postgres')
 		],
 		'>' => \$out,
@@ -129,8 +130,7 @@ for my $name (sort keys %cases)
 	my $settings = $case->{settings} // 'SET toast_policy.lz4_level = 0';
 	my $source = 'FROM generate_series(1::bigint, 400) i';
 
-	query(
-		qq{SET search_path = "The App", public; $case->{ddl}}
+	query(qq{SET search_path = "The App", public; $case->{ddl}}
 		  . (defined $case->{insert} ? ";$case->{insert} $source" : " $source"));
 
 	my $before = dump_schema();
@@ -140,9 +140,10 @@ for my $name (sort keys %cases)
 	my @rows = advise("'\"The App\".$name'", $settings);
 
 	cmp_ok(scalar(@rows), '>=', 1, "$name: there is advice");
-	like(join("\n", map { join ':', $name, @$_{qw(column_name strategy_now strategy_after)} } @rows),
-		$case->{expect}, "$name: the advice is what is expected")
-	  if $case->{expect};
+	like(
+		join("\n", map { join ':', $name, @$_{qw(column_name strategy_now strategy_after)} } @rows),
+		$case->{expect},
+		"$name: the advice is what is expected") if $case->{expect};
 	for my $row (@rows)
 	{
 		my $what = "$name.$row->{column_name}";
@@ -157,9 +158,10 @@ for my $name (sort keys %cases)
 		}
 		cmp_ok($row->{read_us_after}, '>', 0, "$what: the time of a read is known");
 
-		my $now = query("$row->{statement}; SELECT strategy_now || ' ' || codec_now || ' ' || coalesce(level_now, -1)
-			FROM toast_policy.advise('\"The App\".$name', ARRAY['$row->{column_name}']::name[])")
-		  if $row->{strategy_after} !~ /^z/;
+		my $now = query(
+			"$row->{statement}; SELECT strategy_now || ' ' || codec_now || ' ' || coalesce(level_now, -1)
+			FROM toast_policy.advise('\"The App\".$name', ARRAY['$row->{column_name}']::name[])"
+		) if $row->{strategy_after} !~ /^z/;
 		query($row->{statement}) if $row->{strategy_after} =~ /^z/;
 		my $real = bytes($name);
 
@@ -250,8 +252,7 @@ is( $report =~ s/\d{3,}/N/gr,
 	join("\n",
 		'"dropped soon"|doc|t|',
 		'damaged||f|{"missing chunk number 0 for toast value N in pg_toast_N"}',
-		'docs|doc|t|',
-		'locked||f|{"another session has locked the table"}'),
+		'docs|doc|t|', 'locked||f|{"another session has locked the table"}'),
 	'all tables: tables that are locked or damaged have a row');
 $holder->query_safe('ROLLBACK');
 
@@ -260,8 +261,11 @@ query(q{SELECT pg_stat_reset(); SELECT count(*) FROM toast_policy.advise('plain'
 $node->poll_query_until('postgres',
 	q{SELECT pg_stat_force_next_flush() IS NOT NULL AND heap_blks_read + heap_blks_hit = 0 FROM pg_statio_user_tables WHERE relname = 'plain'}
 ) or fail('no statistics');
-is(query(q{SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = 'plain'}),
-	0, 'a table without large values is not read');
+is( query(
+		q{SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = 'plain'}
+	),
+	0,
+	'a table without large values is not read');
 
 # A call about all tables holds no lock on tables that it has examined.
 is( query(
@@ -290,13 +294,13 @@ $writer->query_until(qr/begun/,
 my $progress = 'SELECT %s FROM toast_policy.progress';
 ok( $node->poll_query_until(
 		'postgres',
-		sprintf(
-			$progress,
+		sprintf($progress,
 			"count(*) = 1 AND bool_and(pid = $pid AND datname = 'postgres' AND relid = 'large'::regclass AND command = 'recompress' AND phase = 'seq scanning heap' AND tuples_done BETWEEN 1 AND 3000 AND tuples_total BETWEEN 2500 AND 3500 AND indexes_done = 0)"
 		)),
 	'progress shows recompress()');
-is($node->safe_psql('postgres', sprintf($progress, 'count(*)'), extra_params => [ '-U' => 'bob' ]),
-	0, 'progress shows nothing to another role');
+is( $node->safe_psql('postgres', sprintf($progress, 'count(*)'), extra_params => [ '-U' => 'bob' ]),
+	0,
+	'progress shows nothing to another role');
 $writer->quit;
 is(query(sprintf($progress, 'count(*)')), 0, 'no progress after the end');
 
@@ -310,7 +314,8 @@ $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 my $counts =
   q{SELECT relation, column_name, strategy_now, bytes_now, blockers FROM toast_policy.advise() WHERE relation <> 'unlogged'::regclass ORDER BY 1};
 is($standby->safe_psql('postgres', $counts), query($counts), 'a standby gives the same advice');
-is( $standby->safe_psql('postgres',
+is( $standby->safe_psql(
+		'postgres',
 		q{SELECT blockers FROM toast_policy.advise() WHERE relation = 'unlogged'::regclass}),
 	'{"cannot access temporary or unlogged relations during recovery"}',
 	'an unlogged table on a standby has a row');
@@ -324,7 +329,8 @@ my ($seconds, $kilobytes) = split /\|/, query(
 	q{
 	SELECT clock_timestamp() AS t \gset
 	SELECT count(*) >= 3 AS enough FROM toast_policy.advise(sample_pages => 10) \gset
-	SELECT extract(epoch FROM clock_timestamp() - :'t'), (SELECT sum(total_bytes) / 1024 FROM pg_backend_memory_contexts) WHERE :'enough'});
+	SELECT extract(epoch FROM clock_timestamp() - :'t'), (SELECT sum(total_bytes) / 1024 FROM pg_backend_memory_contexts) WHERE :'enough'}
+);
 cmp_ok($seconds, '<', 20, "2000 tables: $seconds seconds");
 cmp_ok($kilobytes, '<', 200 * 1024, "2000 tables: $kilobytes kB of memory");
 

@@ -307,7 +307,9 @@ $standby->stop;
 #
 ($rc, $out, $error) = $node->psql('postgres',
 	q{SET statement_timeout = '20ms'; SELECT * FROM toast_policy.compare('many', 'v', 100000)});
-like($error, qr/canceling statement due to statement timeout/,
+like(
+	$error,
+	qr/canceling statement due to statement timeout/,
 	'statement_timeout cancels compare()');
 
 $node->stop;

@@ -119,13 +119,22 @@ my @matrix = (
 		[]
 	],
 	[
-		'advise()',
+		'compare()',
 		superuser(
 			join ';',
 			map { "SELECT count(*) FROM toast_policy.compare('role_a.hostile', '$_')" }
 			  qw(body other composite span made)),
 		[]
 	],
+	[
+		'advise()',
+		superuser(
+			q{SELECT count(*) FROM toast_policy.advise('role_a.hostile', '{body,other,composite,span,made}'); SELECT count(*) FROM toast_policy.advise('role_a.hostile')}
+		),
+		[]
+	],
+	[ 'advise() about all tables', superuser(q{SELECT count(*) FROM toast_policy.advise()}), [] ],
+	[ 'views', superuser(q{TABLE toast_policy.status; TABLE toast_policy.progress}), [] ],
 	[ 'recompress()', superuser(q{SELECT toast_policy.recompress('role_a.hostile')}), \@rebuilt ],
 	[
 		'recompress() of all values',
@@ -150,8 +159,13 @@ my @matrix = (
 		superuser(q{SELECT toast_policy.enable('role_a.hostile_parted')}), []
 	],
 	[
-		'advise() about partitions',
+		'compare() of partitions',
 		superuser(q{SELECT count(*) FROM toast_policy.compare('role_a.hostile_parted', 'body')}), []
+	],
+	[
+		'advise() about partitions',
+		superuser(q{SELECT count(*) FROM toast_policy.advise('role_a.hostile_parted', '{body}')}),
+		[]
 	],
 	[
 		'recompress() of partitions',
@@ -177,7 +191,7 @@ my @matrix = (
 		  map { "toast_policy.$_" } q{enable('role_a.hostile_view')},
 		q{disable('role_a.hostile_view')},
 		q{recompress('role_a.hostile_view')},
-		q{advise('role_a.hostile_view', 'body')}));
+		q{advise('role_a.hostile_view')}));
 is_harmless($node, $_->[1], $_->[2], $_->[0]) for @matrix;
 is( $node->safe_psql(
 		'postgres',
@@ -227,12 +241,15 @@ my @all = map {
 	my $table = $_;
 	map { "SELECT toast_policy.$_" } "enable('role_a.$table')", "enable('role_a.$table', 'body')",
 	  "disable('role_a.$table')", "recompress('role_a.$table')", "compare('role_a.$table', 'body')",
-	  "advise('role_a.$table', 'nothing')"
+	  "advise('role_a.$table')", "advise('role_a.$table', '{nothing}')"
 } qw(hostile hostile_parted);
 denied($_, @all, 'SELECT toast_policy.disable_all()', 'SELECT toast_policy.reset_stats()')
   for qw(role_b role_c);
 denied('role_a', map { "SELECT toast_policy.$_('role_a.mixed')" } qw(enable disable recompress));
-denied('role_d', q{SELECT toast_policy.compare('role_a.hostile', 'body')});
+denied(
+	'role_d',
+	q{SELECT toast_policy.compare('role_a.hostile', 'body')},
+	q{SELECT toast_policy.advise('role_a.hostile', '{body}')});
 my ($ret, $stdout, $stderr) = $node->psql(
 	'postgres',
 	q{SET lock_timeout = '5s'; SELECT toast_policy.compare('role_a.hostile', 'body')},

@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_advise.h
+ *	  Interfaces between the files of toast_policy.advise().
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_advise.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef TOAST_POLICY_ADVISE_H
+#define TOAST_POLICY_ADVISE_H
+
+#include "lib/stringinfo.h"
+
+#include "toast_policy_compare.h"
+
+/* A relation that ALTER TABLE must change: the table itself, or a partition */
+typedef struct TpPlace
+{
+	Oid			relid;
+	char		relkind;
+	Oid			amoid;
+	char		storage;		/* of the column */
+	char		compression;
+} TpPlace;
+
+/* A column, and the way in which it shall be stored */
+typedef struct TpProposal
+{
+	Form_pg_attribute att;
+	TpComparison *comparison;
+	const TpStrategy *now;		/* NULL if it is none of the strategies */
+	const TpStrategy *pick;
+	bool		is_stored;		/* are the values stored so already? */
+	bool		governed;
+	TpPlace    *places;
+	int			nplaces;
+} TpProposal;
+
+/* toast_policy_advise_statement.c */
+extern void tp_find_places(TpProposal *proposal, Oid relid);
+extern bool tp_any_own(const TpProposal *proposal);
+extern void tp_make_statements(const TpProposal *proposal, Relation rel,
+							   StringInfo statement, StringInfo undo);
+
+#endif							/* TOAST_POLICY_ADVISE_H */
