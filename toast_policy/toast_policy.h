@@ -15,6 +15,7 @@
 
 #include "access/heaptoast.h"
 #include "access/tableam.h"
+#include "utils/array.h"
 #include "utils/rel.h"
 
 /*
@@ -111,6 +112,7 @@ extern void tp_column_changed(Oid relid, AttrNumber attnum, bool added);
 extern Oid	tp_access_method_oid(bool missing_ok);
 extern void tp_prevent_if_read_only(const char *function);
 extern List *tp_all_tables(void);
+extern Datum *tp_get_names(ArrayType *names, int *count);
 extern void tp_fix_index_storage(Relation table, Oid indexid);
 extern Oid	tp_get_access_method(Oid relid);
 extern void tp_set_access_method(Oid relid, Oid amoid);

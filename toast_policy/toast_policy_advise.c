@@ -42,6 +42,7 @@
 #include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_opclass.h"
+#include "catalog/pg_partitioned_table.h"
 #include "catalog/pg_policy.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_publication_rel.h"
@@ -51,6 +52,8 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/nodes.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -318,6 +321,37 @@ tp_type_may_change(const ObjectAddress *object, AttrNumber attnum)
 }
 
 /*
+ * Return true if the column is in the partition key of the table.  Do not call
+ * has_partition_attrs(): it evaluates the constants of the key, which may be
+ * calls of the owner's functions.
+ */
+static bool
+tp_in_partition_key(Relation rel, AttrNumber attnum)
+{
+	HeapTuple	tuple;
+	Form_pg_partitioned_table form;
+	Datum		expressions;
+	bool		isnull;
+	Bitmapset  *attnums = NULL;
+
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return false;
+	tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(RelationGetRelid(rel)));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for partition key of relation %u",
+			 RelationGetRelid(rel));
+	form = (Form_pg_partitioned_table) GETSTRUCT(tuple);
+	for (int i = 0; i < form->partnatts; i++)
+		attnums = bms_add_member(attnums, form->partattrs.values[i] - FirstLowInvalidHeapAttributeNumber);
+	expressions = SysCacheGetAttr(PARTRELID, tuple, Anum_pg_partitioned_table_partexprs, &isnull);
+	if (!isnull)
+		pull_varattnos((Node *) stringToNode(TextDatumGetCString(expressions)), 1, &attnums);
+	ReleaseSysCache(tuple);
+
+	return bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, attnums);
+}
+
+/*
  * Return the reason why ALTER TABLE cannot give the column the type ztext or
  * zbytea, or NULL.
  */
@@ -339,7 +373,7 @@ tp_type_blocker(Relation rel, Form_pg_attribute att)
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
 		find_inheritance_children(RelationGetRelid(rel), NoLock) != NIL)
 		return psprintf("the column would change in the children of the table, too");
-	if (has_partition_attrs(rel, bms_make_singleton(att->attnum - FirstLowInvalidHeapAttributeNumber), NULL))
+	if (tp_in_partition_key(rel, att->attnum))
 		return psprintf("the column is in the partition key");
 	if (att->attgenerated != '\0')
 		return psprintf("the column is generated");
@@ -710,34 +744,14 @@ tp_advise_table(ReturnSetInfo *rsinfo, Relation rel, Bitmapset *columns, int sam
 	}
 }
 
-/* Return the numbers of named columns.  Raise an error for a column that cannot be stored otherwise. */
-static Bitmapset *
-tp_named_columns(Relation rel, ArrayType *names)
+/* Check that the caller may read the named columns, or at least one if none is named. */
+static void
+tp_check_named(Oid relid, const Datum *names, int count)
 {
-	Datum	   *datums;
-	bool	   *nulls;
-	int			count;
-	Bitmapset  *result = NULL;
-
-	if (ARR_NDIM(names) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("columns must be a one-dimensional array")));
-	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
-					  &nulls, &count);
 	for (int i = 0; i < count; i++)
-	{
-		char	   *name = NameStr(*DatumGetName(datums[i]));
-
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("column name must not be null")));
-		tp_check_privileges(RelationGetRelid(rel), name);
-		result = bms_add_member(result, tp_check_column(rel, name));
-	}
-
-	return result;
+		tp_check_privileges(relid, NameStr(*DatumGetName(names[i])));
+	if (count == 0)
+		tp_check_privileges(relid, NULL);
 }
 
 /* Add the rows of one table that the caller has named. */
@@ -745,9 +759,13 @@ static void
 tp_advise_one(ReturnSetInfo *rsinfo, Oid relid, ArrayType *names, int sample_pages)
 {
 	Relation	rel;
-	Bitmapset  *columns;
+	Bitmapset  *columns = NULL;
+	Datum	   *datums = NULL;
+	int			count = 0;
 
-	tp_check_privileges(relid, NULL);
+	if (names != NULL)
+		datums = tp_get_names(names, &count);
+	tp_check_named(relid, datums, count);
 	rel = try_relation_open(relid, AccessShareLock);
 	if (rel == NULL)
 		ereport(ERROR,
@@ -755,10 +773,10 @@ tp_advise_one(ReturnSetInfo *rsinfo, Oid relid, ArrayType *names, int sample_pag
 				 errmsg("relation with OID %u does not exist", relid)));
 	tp_check_kind(rel);
 	/* the privileges may have changed while we waited for the lock */
-	tp_check_privileges(relid, NULL);
-	if (names != NULL)
-		columns = tp_named_columns(rel, names);
-	else
+	tp_check_named(relid, datums, count);
+	for (int i = 0; i < count; i++)
+		columns = bms_add_member(columns, tp_check_column(rel, NameStr(*DatumGetName(datums[i]))));
+	if (names == NULL)
 		columns = tp_find_large_columns(rel, tp_candidates(rel), sample_pages);
 	tp_advise_table(rsinfo, rel, columns, sample_pages, false);
 	relation_close(rel, NoLock);

@@ -335,7 +335,7 @@ tp_get_access_method(Oid relid)
 }
 
 /* Get the names of columns that the caller has passed. */
-static Datum *
+Datum *
 tp_get_names(ArrayType *names, int *count)
 {
 	Datum	   *datums;
