@@ -19,7 +19,7 @@ INSERT INTO par SELECT generate_series(1, 9);
 CREATE TABLE t (id int PRIMARY KEY, x int DEFAULT 9 REFERENCES par ON DELETE SET DEFAULT, y int DEFAULT 8, big text);
 INSERT INTO t VALUES (1, 1, 2, 'a');
 SELECT vertical_partition.split('t', '{big}');
-SELECT reason FROM vertical_partition.advise('t');
+SELECT blockers FROM vertical_partition.advise('t');
 ALTER TABLE t DROP CONSTRAINT t_x_fkey, ADD FOREIGN KEY (y) REFERENCES par ON UPDATE SET DEFAULT;
 SELECT vertical_partition.split('t', '{big}');
 ALTER TABLE t DROP CONSTRAINT t_y_fkey;
@@ -55,7 +55,7 @@ CREATE TRIGGER updates AFTER UPDATE ON t FOR EACH STATEMENT EXECUTE FUNCTION fir
 CREATE TRIGGER partly AFTER INSERT OR UPDATE OF id, nul ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
 CREATE TRIGGER others AFTER UPDATE OF other, big ON t FOR EACH STATEMENT EXECUTE FUNCTION fire();
 SELECT vertical_partition.split('t', '{big}');
-SELECT reason FROM vertical_partition.advise('t');
+SELECT blockers FROM vertical_partition.advise('t');
 ALTER TABLE t DROP CONSTRAINT del;
 DROP TRIGGER updates ON t;
 SELECT vertical_partition.split('t', '{big}');

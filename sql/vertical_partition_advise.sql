@@ -3,7 +3,7 @@
 --
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 \c
-\set SHOW_CONTEXT never
+\set SHOW_CONTEXT always
 SET client_min_messages = warning;
 LOAD 'vertical_partition';
 CREATE ROLE regress_vp_advise_owner;
@@ -22,18 +22,18 @@ SELECT vertical_partition.reset_column_updates();
 -- The counts
 --
 CREATE VIEW counted AS
-SELECT relid, "column", updates, rows_set, rows_read FROM vertical_partition.column_updates
+SELECT relation, column_name, updates, rows_set, rows_read FROM vertical_partition.column_updates
 WHERE rows_set + rows_read > 0;
 
 CREATE TABLE t (k int PRIMARY KEY, a int, b text, c text, d int, g int GENERATED ALWAYS AS (a + d) STORED);
 INSERT INTO t SELECT i, i, 'b' || i, 'c' || i, i FROM generate_series(1, 100) i;
 -- There are no counts yet, because an insert updates and reads nothing.
-SELECT * FROM counted ORDER BY relid, "column";
+SELECT * FROM counted ORDER BY relation, column_name;
 UPDATE t SET b = 'x' WHERE k <= 10;
-SELECT * FROM counted ORDER BY relid, "column";
+SELECT * FROM counted ORDER BY relation, column_name;
 -- A generated column is updated with the columns in its expression.
 UPDATE t SET a = a + 1 WHERE k <= 3 RETURNING length(c) AS length;
-SELECT * FROM counted ORDER BY relid, "column";
+SELECT * FROM counted ORDER BY relation, column_name;
 SELECT vertical_partition.reset_column_updates();
 -- Run two updates in one statement, one of them in a CTE.
 WITH u AS (UPDATE t SET c = 'y' WHERE k <= 7 RETURNING k)
@@ -41,19 +41,19 @@ UPDATE t SET d = 0 FROM u WHERE t.k = u.k + 50;
 -- Run INSERT ON CONFLICT, with and without conflicts.
 INSERT INTO t SELECT i, 0, 'new' FROM generate_series(96, 105) i ON CONFLICT (k) DO UPDATE SET b = excluded.b, c = 'conflict';
 INSERT INTO t SELECT i FROM generate_series(100, 110) i ON CONFLICT DO NOTHING;
-SELECT "column", updates, rows_set FROM counted WHERE rows_set > 0 AND "column" <> 'g' ORDER BY "column";
+SELECT column_name, updates, rows_set FROM counted WHERE rows_set > 0 AND column_name <> 'g' ORDER BY column_name;
 SELECT vertical_partition.reset_column_updates();
 MERGE INTO t USING (SELECT generate_series(101, 120) AS i) s ON t.k = s.i
 WHEN MATCHED AND k < 104 THEN UPDATE SET b = 'merged'
 WHEN MATCHED AND k < 106 THEN DELETE
 WHEN NOT MATCHED THEN INSERT (k) VALUES (i);
-SELECT "column", updates, rows_set FROM counted WHERE rows_set > 0 AND "column" <> 'g' ORDER BY "column";
+SELECT column_name, updates, rows_set FROM counted WHERE rows_set > 0 AND column_name <> 'g' ORDER BY column_name;
 SELECT vertical_partition.reset_column_updates();
 -- Use a view.  Its other columns are not read.
 CREATE VIEW v AS SELECT k, a, b, c, d FROM t;
 UPDATE v SET d = 1 WHERE k = 1;
 SELECT a FROM v WHERE k BETWEEN 1 AND 5;
-SELECT * FROM counted ORDER BY "column";
+SELECT * FROM counted ORDER BY column_name;
 SELECT vertical_partition.reset_column_updates();
 -- A column of a condition also counts as read for rows that the condition excludes.  A whole row
 -- counts as all columns.
@@ -61,7 +61,7 @@ SET enable_indexscan = off;
 SELECT count(*) FROM t WHERE a = 5 AND k <= 100;
 SET enable_indexscan = on;
 SELECT t FROM t WHERE k = 42;
-SELECT * FROM counted ORDER BY "column";
+SELECT * FROM counted ORDER BY column_name;
 SELECT vertical_partition.reset_column_updates();
 -- These are not counted: EXPLAIN, statements while tracking is off, temporary tables and system
 -- catalogs.
@@ -101,7 +101,7 @@ ALTER TABLE part ATTACH PARTITION part2 FOR VALUES FROM (10) TO (100);
 INSERT INTO part SELECT i, 'a', 0 FROM generate_series(0, 99) i;
 UPDATE part SET b = 1 WHERE k < 13;
 UPDATE part SET a = 'x' FROM generate_series(5, 14) i WHERE part.k = i;
-SELECT relid, "column", updates, rows_set FROM counted WHERE rows_set > 0 ORDER BY relid::text, "column";
+SELECT relation, column_name, updates, rows_set FROM counted WHERE rows_set > 0 ORDER BY relation::text, column_name;
 SELECT vertical_partition.reset_column_updates();
 
 --
@@ -113,7 +113,7 @@ UPDATE t SET b = 'seen' WHERE k = 1;
 UPDATE part1 SET b = 3 WHERE k = 1;
 GRANT SELECT ON counted TO regress_vp_advise_other;
 SET ROLE regress_vp_advise_other;
-SELECT DISTINCT relid FROM vertical_partition.column_updates;
+SELECT DISTINCT relation FROM vertical_partition.column_updates;
 SELECT relation, reason FROM vertical_partition.advise('simple');
 SELECT relation, reason FROM vertical_partition.advise('part1');
 SELECT vertical_partition_internal.best_split('part1'::regclass, '{}', '{}', '{}', '{}', '{}', '{}', '{}', true, '{}');
@@ -167,8 +167,8 @@ SET ROLE regress_vp_advise_owner;
 CREATE TABLE advice AS SELECT * FROM vertical_partition.advise(min_bytes => 0, min_updates => 100);
 RESET ROLE;
 SET vertical_partition.track_updates = off;
-SELECT relation, hot_columns, cold_columns, method, updates, reason, call FROM advice ORDER BY relation::text \gx
-SELECT relation, row_bytes, hot_bytes, cold_bytes, round(written_now::numeric, 1) AS now, round(written_split::numeric, 1) AS split,
+SELECT relation, hot_columns, columns, method, updates, reason, blockers, statement, undo FROM advice ORDER BY relation::text \gx
+SELECT relation, row_bytes_now, hot_row_bytes, cold_row_bytes, round(written_now::numeric, 1) AS now, round(written_split::numeric, 1) AS split,
   round(hot_share::numeric, 2) AS hot_share, written_split < 0.55 * written_now AS worth_it
 FROM advice ORDER BY relation::text;
 -- Small tables, and tables without updates, are left out.
@@ -177,12 +177,12 @@ SELECT count(*) FROM vertical_partition.advise(min_bytes => 0, min_updates => 10
 -- The rows have the size that the advice gives.
 CREATE FUNCTION actual(rel regclass) RETURNS numeric LANGUAGE plpgsql AS
 $$DECLARE bytes numeric; BEGIN EXECUTE format('SELECT avg((pg_column_size(x.*) + 7) / 8 * 8 + 4) FROM %s x', rel) INTO bytes; RETURN bytes; END$$;
-SELECT relation, round(actual(relation) / row_bytes::numeric, 2) AS actual FROM advice ORDER BY relation::text;
+SELECT relation, round(actual(relation) / row_bytes_now::numeric, 2) AS actual FROM advice ORDER BY relation::text;
 SET ROLE regress_vp_advise_owner;
-SELECT call FROM advice ORDER BY relation::text \gexec
+SELECT statement FROM advice ORDER BY relation::text \gexec
 RESET ROLE;
-SELECT v.relname, round(actual(p.hot) / a.hot_bytes::numeric, 2) AS hot, round(actual(p.cold) / a.cold_bytes::numeric, 2) AS cold
-FROM advice a JOIN pg_class v ON 'vpa.' || v.relname = split_part(a.call, '''', 2) CROSS JOIN LATERAL vertical_partition_internal.layout(v.oid) p
+SELECT v.relname, round(actual(p.hot) / a.hot_row_bytes::numeric, 2) AS hot, round(actual(p.cold) / a.cold_row_bytes::numeric, 2) AS cold
+FROM advice a JOIN pg_class v ON 'vpa.' || v.relname = split_part(a.statement, '''', 2) CROSS JOIN LATERAL vertical_partition_internal.layout(v.oid) p
 ORDER BY v.relname;
 
 --
@@ -191,7 +191,7 @@ ORDER BY v.relname;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 RESET enable_indexonlyscan;
-SELECT relation, method, reason, call FROM vertical_partition.advise('stock');
+SELECT relation, method, reason, statement FROM vertical_partition.advise('stock');
 SET vertical_partition.track_updates = on;
 SELECT vertical_partition.reset_column_updates();
 -- This UPDATE writes only the hot part.
@@ -201,10 +201,10 @@ UPDATE stock SET s_quantity = s_quantity - 1 WHERE s_w_id = 1 AND s_i_id <= 20 R
 UPDATE customer SET c_data = 'cold', c_balance = 0 WHERE c_w_id = 1 AND c_id <= 10;
 UPDATE customer SET c_data = 'cold' WHERE c_w_id = 1 AND c_id <= 5;
 SELECT s_quantity FROM stock WHERE s_w_id = 1 AND s_i_id = 1;
-SELECT relid, "column", updates, rows_set FROM counted WHERE rows_set > 0 ORDER BY relid::text, "column";
+SELECT relation, column_name, updates, rows_set FROM counted WHERE rows_set > 0 ORDER BY relation::text, column_name;
 ANALYZE stock_hot, stock_cold;
 SET vertical_partition.track_updates = off;
-SELECT relation, hot_columns, cold_columns, method, updates, row_bytes, hot_bytes, cold_bytes, reason, call FROM vertical_partition.advise('stock') \gx
+SELECT relation, hot_columns, columns, method, updates, row_bytes_now, hot_row_bytes, cold_row_bytes, reason, statement FROM vertical_partition.advise('stock') \gx
 -- Other users do not see the parts, and without a privilege they do not see the view.
 SET ROLE regress_vp_advise_other;
 SELECT relation FROM vertical_partition.advise(min_bytes => 0, min_updates => 0);
@@ -212,7 +212,7 @@ SELECT relation, reason FROM vertical_partition.advise('stock');
 RESET ROLE;
 GRANT SELECT ON stock TO regress_vp_advise_other;
 SET ROLE regress_vp_advise_other;
-SELECT DISTINCT relid FROM vertical_partition.column_updates ORDER BY 1;
+SELECT DISTINCT relation FROM vertical_partition.column_updates ORDER BY 1;
 SELECT relation, reason FROM vertical_partition.advise('stock');
 RESET ROLE;
 -- With row_pointer, a few cold rows may move, but not many.
@@ -221,15 +221,15 @@ UPDATE stock SET s_data = s_data || 'x' WHERE s_w_id = 1 AND s_i_id <= 5;
 SELECT method, reason FROM vertical_partition.advise('stock');
 UPDATE stock SET s_data = s_data || 'x' WHERE s_w_id = 1 AND s_i_id <= 20;
 SET vertical_partition.track_updates = off;
-SELECT method, reason, call FROM vertical_partition.advise('stock') \gx
-SELECT call FROM vertical_partition.advise('stock') \gexec
+SELECT method, reason, statement, undo FROM vertical_partition.advise('stock') \gx
+SELECT statement FROM vertical_partition.advise('stock') \gexec
 -- If all columns are updated, the advice is not to split the table.
 SET vertical_partition.track_updates = on;
 DO $$ BEGIN FOR i IN 1 .. 20 LOOP UPDATE stock SET s_data = i, s_quantity = i, s_dist_01 = i, s_dist_02 = i, s_dist_03 = i, s_dist_04 = i,
   s_dist_05 = i, s_dist_06 = i, s_dist_07 = i, s_dist_08 = i, s_dist_09 = i, s_dist_10 = i WHERE s_w_id = 1; END LOOP; END $$;
 SET vertical_partition.track_updates = off;
-SELECT method, reason, call FROM vertical_partition.advise('stock') \gx
-SELECT call FROM vertical_partition.advise('stock') \gexec
+SELECT method, reason, statement, undo FROM vertical_partition.advise('stock') \gx
+SELECT statement FROM vertical_partition.advise('stock') \gexec
 SELECT relkind, (SELECT count(*) FROM stock) AS rows FROM pg_class WHERE oid = 'stock'::regclass;
 
 --
@@ -249,16 +249,16 @@ CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NE
 CREATE TRIGGER watch BEFORE UPDATE OF watched ON plain FOR EACH STATEMENT EXECUTE FUNCTION nothing();
 INSERT INTO plain (counter, code, description, note, low, high, base, indexed, expression, excluded, watched, measured_1, measured_2)
 SELECT 0, repeat('c', 100), repeat('d', 200), repeat('n', 100), 'a', 'b', 'base', 'indexed', 'expression', 'excluded' || i, 'watched', 'm', 'n' FROM generate_series(1, 100) i;
-SELECT relation, cold_columns, reason FROM vertical_partition.advise('plain');
+SELECT relation, columns, reason FROM vertical_partition.advise('plain');
 ANALYZE plain;
-SELECT relation, hot_columns, cold_columns, method, row_bytes, hot_bytes, reason, call FROM vertical_partition.advise('plain') \gx
-SELECT call FROM vertical_partition.advise('plain') \gexec
+SELECT relation, hot_columns, columns, method, row_bytes_now, hot_row_bytes, reason, statement FROM vertical_partition.advise('plain') \gx
+SELECT statement FROM vertical_partition.advise('plain') \gexec
 -- Test names that need quotes, and a wide key.
 CREATE TABLE "odd ""name's\" ("key;" char(40), "k 2" text, "n" int, "cold' col" text, "x\y" text, PRIMARY KEY ("k 2", "key;"));
 INSERT INTO "odd ""name's\" SELECT i, i, 1, repeat('c', 500), repeat('y', 200) FROM generate_series(1, 100) i;
 ANALYZE "odd ""name's\";
-SELECT call FROM vertical_partition.advise('"odd ""name''s\"');
-SELECT call FROM vertical_partition.advise('"odd ""name''s\"') \gexec
+SELECT statement FROM vertical_partition.advise('"odd ""name''s\"');
+SELECT statement FROM vertical_partition.advise('"odd ""name''s\"') \gexec
 SELECT hot, cold, method, key_columns, cold_columns FROM vertical_partition_internal.layout('"odd ""name''s\"'::regclass);
 -- row_pointer is not proposed for a published table.
 SET vertical_partition.track_updates = on;
@@ -282,6 +282,72 @@ SELECT method, reason FROM vertical_partition.advise('published');
 SET vertical_partition.track_updates = off;
 
 --
+-- The sizes on disk, before and after each statement, for each method, and the way back
+--
+SET client_min_messages = error;
+SET enable_seqscan = off;
+CREATE TABLE sized (a int, b text, n int, note text, wide text, PRIMARY KEY (a, b));
+INSERT INTO sized SELECT i, 'b' || i, i, 'note ' || i, repeat('w', 100 + i % 300) FROM generate_series(1, 20000) i;
+CREATE INDEX ON sized (n);
+VACUUM ANALYZE sized;
+SET vertical_partition.track_updates = on;
+SELECT vertical_partition.reset_column_updates();
+UPDATE sized SET n = n + 1 WHERE a <= 100;
+SET vertical_partition.track_updates = off;
+VACUUM FULL ANALYZE sized;
+-- Compare the estimate before the statement with the size that it leaves.
+CREATE FUNCTION measured(rel regclass) RETURNS bigint LANGUAGE sql AS
+$$SELECT coalesce((SELECT hot_bytes + cold_bytes FROM vertical_partition.status WHERE relation = rel), pg_total_relation_size(rel))$$;
+CREATE FUNCTION try(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  a record;
+BEGIN
+  SELECT * INTO a FROM vertical_partition.advise('sized');
+  RETURN NEXT format('now as measured: %s', a.bytes_now = measured('sized'));
+  EXECUTE coalesce(statement, a.statement);
+  RETURN NEXT format('%s: within 5 %%: %s', coalesce(statement, a.statement), abs(measured('sized') - a.bytes_after) < 0.05 * a.bytes_after);
+  EXECUTE a.undo;
+  RETURN NEXT format('%s: as before: %s', a.undo, abs(measured('sized') - a.bytes_now) < 0.05 * a.bytes_now);
+END $$;
+SELECT try(NULL);
+-- A few updates of a cold column, so that it cannot be found by its TID.
+SET vertical_partition.track_updates = on;
+UPDATE sized SET n = n + 1 WHERE a <= 100;
+UPDATE sized SET note = note || 'x', wide = wide || 'x' WHERE a <= 2;
+SET vertical_partition.track_updates = off;
+VACUUM FULL ANALYZE sized;
+SELECT try(NULL);
+-- Only one of these columns is cold, so the statement splits anew.
+SELECT vertical_partition.split('sized', '{note}');
+SET vertical_partition.track_updates = on;
+UPDATE sized SET n = n + 1 WHERE a <= 100;
+SET vertical_partition.track_updates = off;
+VACUUM FULL ANALYZE sized_hot, sized_cold;
+SELECT try(NULL);
+SELECT vertical_partition.merge('sized');
+-- Updates of all columns, so the statement merges.
+SELECT vertical_partition.split('sized', '{note,wide}');
+SELECT columns, bytes_after = bytes_now AS stays, reason, blockers, statement, undo FROM vertical_partition.advise('sized');
+SET vertical_partition.track_updates = on;
+UPDATE sized SET n = n + 1, note = note || 'x', wide = wide || 'x' WHERE a <= 1000;
+SET vertical_partition.track_updates = off;
+VACUUM FULL ANALYZE sized_hot, sized_cold;
+SELECT try(NULL);
+SELECT vertical_partition.merge('sized');
+SET vertical_partition.track_updates = on;
+UPDATE sized SET n = n + 1 WHERE a <= 100;
+SET vertical_partition.track_updates = off;
+-- A table that cannot be split now shows what a split would save, and the obstacles.
+CREATE VIEW on_sized AS SELECT * FROM sized;
+CREATE TABLE sized_cold ();
+SELECT relation, columns, bytes_after IS NOT NULL AS estimated, blockers, statement, undo FROM vertical_partition.advise(min_bytes => 1000000, min_updates => 100);
+DROP VIEW on_sized;
+DROP TABLE sized_cold;
+DROP TABLE sized;
+RESET enable_seqscan;
+SET client_min_messages = warning;
+
+--
 -- Relations that cannot be split
 --
 CREATE TABLE no_key (a int, b text);
@@ -301,7 +367,7 @@ CREATE TABLE no_statistics (a int PRIMARY KEY, b text);
 CREATE TABLE one_column (a int PRIMARY KEY, b text);
 INSERT INTO one_column SELECT i, repeat('b', 500) FROM generate_series(1, 10) i;
 ANALYZE key_only, one_column;
-SELECT x AS relation, a.reason, a.call
+SELECT x AS relation, a.reason, a.blockers, a.statement
 FROM unnest('{no_key, deferrable_key, always, clash, parted, parent, child, secure, mv, key_only, one_column, no_statistics, temporary, v, t, customer_hot, customer_cold, pg_catalog.pg_class}'::regclass[])
   WITH ORDINALITY x (x, ord) CROSS JOIN LATERAL vertical_partition.advise(x) a ORDER BY ord;
 SELECT relation FROM vertical_partition.advise(0);

@@ -2,7 +2,7 @@
 -- Test DDL on the name of a split table that must be refused, or that could be misused.
 --
 \set VERBOSITY terse
-\set SHOW_CONTEXT never
+\set SHOW_CONTEXT always
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS vertical_partition;
 LOAD 'vertical_partition';

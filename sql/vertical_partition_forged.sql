@@ -34,7 +34,7 @@ SELECT k FROM first;
 SELECT k FROM each;
 SELECT k, c FROM sampled ORDER BY k;
 UPDATE first SET a = 'lost';
-SELECT count(*) FROM vertical_partition.parts WHERE view::text <> 'named';
+SELECT count(*) FROM vertical_partition.status WHERE relation::text <> 'named';
 
 -- Test a security barrier view over the split view.  PostgreSQL would lose its barrier.
 CREATE VIEW barrier WITH (security_barrier) AS SELECT k, a, c FROM named WHERE a < 'a2';

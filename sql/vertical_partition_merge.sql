@@ -64,7 +64,7 @@ ALTER VIEW "a view" SET SCHEMA other;
 ALTER TABLE t_hot RENAME TO t;
 ALTER TABLE t_cold SET SCHEMA public;
 ALTER TABLE public.t_cold RENAME TO "it's cold";
-SELECT view, hot, cold, method, key_columns, cold_columns FROM vertical_partition.parts;
+SELECT relation, hot, cold, method, key_columns, columns FROM vertical_partition.status;
 INSERT INTO other."a view" (b) VALUES ('elsewhere');
 SELECT vertical_partition.merge('other."a view"');
 ALTER TABLE t SET SCHEMA other;

@@ -1,7 +1,7 @@
 --
 -- Test what split(), merge() and relink() refuse, and that a refused call changes nothing.
 --
-\set SHOW_CONTEXT never
+\set SHOW_CONTEXT always
 SET client_min_messages = warning;
 \set database :DBNAME
 CREATE DATABASE regress_vertical_partition_refuse TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
@@ -47,11 +47,11 @@ SELECT vertical_partition.relink('t');
 -- An array of two dimensions, or with other subscripts, is not an error.
 BEGIN;
 SELECT vertical_partition.split('t', '[5:6]={b,c}');
-SELECT cold_columns FROM vertical_partition.parts;
+SELECT columns FROM vertical_partition.status;
 ROLLBACK;
 BEGIN;
 SELECT vertical_partition.split('t', '{{b},{c}}');
-SELECT cold_columns FROM vertical_partition.parts;
+SELECT columns FROM vertical_partition.status;
 ROLLBACK;
 
 -- Test kinds of relations.
@@ -151,7 +151,7 @@ SELECT vertical_partition.forget_row_pointers('s.t_cold');
 SELECT vertical_partition_internal.set_row_pointers(0);
 SELECT vertical_partition.relink('t');
 SELECT vertical_partition.merge('t');
-SELECT view, pointers_valid FROM vertical_partition.parts;
+SELECT relation, pointers_valid FROM vertical_partition.status;
 RESET ROLE;
 ALTER TABLE refs OWNER TO regress_vp_bob;
 SET ROLE regress_vp_alice;

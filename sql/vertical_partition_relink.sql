@@ -16,7 +16,7 @@ INSERT INTO t SELECT 'k', i, i, 'b' || i FROM generate_series(1, 1000) i;
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
 CREATE VIEW wrong AS
 SELECT count(*) FROM t_hot h LEFT JOIN t_cold c ON c.ctid = h.cold_tid AND c.id = h.id AND c.k = h.k WHERE c.id IS NULL;
-CREATE VIEW state AS SELECT pointers_valid, wrong.count AS wrong FROM vertical_partition.parts, wrong;
+CREATE VIEW state AS SELECT pointers_valid, wrong.count AS wrong FROM vertical_partition.status, wrong;
 
 -- Updates of cold rows move the rows, and change their pointers.
 UPDATE t SET b = b || 'x' WHERE id % 10 = 0;
@@ -158,7 +158,7 @@ SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', $$SELECT ctid
 \set VERBOSITY default
 SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', $$SELECT '(4294967295,1)'::tid, '(0,1)'::tid$$);
 SELECT vertical_partition_internal.point_rows('t_hot', 'ctid', 'SELECT ctid, ctid FROM s.t_hot');
-SELECT vertical_partition_internal.point_rows('vertical_partition.parts', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
+SELECT vertical_partition_internal.point_rows('vertical_partition.status', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
 CREATE TABLE partitioned (cold_tid tid) PARTITION BY LIST (cold_tid);
 SELECT vertical_partition_internal.point_rows('partitioned', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
 DROP TABLE partitioned;

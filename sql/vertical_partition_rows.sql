@@ -109,7 +109,7 @@ UPDATE surrogate SET s = 1 WHERE id = 1 RETURNING id, s, c;
 -- ALTER TABLE may rewrite the cold part.
 DELETE FROM pointer WHERE id < 5;
 ALTER TABLE pointer_cold ADD COLUMN extra float DEFAULT random();
-SELECT pointers_valid FROM vertical_partition.parts WHERE cold = 'pointer_cold'::regclass;
+SELECT pointers_valid FROM vertical_partition.status WHERE cold = 'pointer_cold'::regclass;
 CALL same('SELECT id, c FROM @ WHERE id BETWEEN 5 AND 8 ORDER BY id');
 CALL same('DELETE FROM @ WHERE id = 5 RETURNING c');
 ALTER TABLE pointer_cold DROP COLUMN extra;

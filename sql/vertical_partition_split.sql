@@ -151,7 +151,7 @@ RESET quote_all_identifiers;
 SELECT * FROM public.describe('s.t');
 SELECT * FROM public.describe('s.t_hot');
 SELECT * FROM public.describe('s.t_cold');
-SELECT view, hot, cold, method, key_columns, cold_columns, hot_bytes > 0, cold_bytes > 0, pointers_valid FROM vertical_partition.parts;
+SELECT relation, hot, cold, method, key_columns, columns, hot_bytes > 0, cold_bytes > 0, pointers_valid FROM vertical_partition.status;
 SELECT * FROM vertical_partition_internal.layout('s.t');
 SELECT * FROM vertical_partition_internal.layout('s.t_hot');
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
@@ -177,7 +177,7 @@ SELECT vertical_partition.split('s.t', :cold, 'surrogate_key');
 SELECT * FROM public.describe('s.t_hot') WHERE kind IN ('column', 'trigger');
 SELECT * FROM public.describe('s.t_cold') WHERE kind IN ('column', 'index', 'constraint', 'trigger');
 SELECT regexp_replace(pg_get_viewdef('s.t'), '\s+', ' ', 'g');
-SELECT view, hot, cold, method, key_columns, cold_columns, pointers_valid FROM vertical_partition.parts;
+SELECT relation, hot, cold, method, key_columns, columns, pointers_valid FROM vertical_partition.status;
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
 SELECT vertical_partition.merge('s.t');
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
@@ -188,7 +188,7 @@ SELECT vertical_partition.split('s.t', :cold, 'row_pointer');
 SELECT * FROM public.describe('s.t_hot') WHERE kind IN ('column', 'trigger');
 SELECT * FROM public.describe('s.t_cold') WHERE kind IN ('column', 'index', 'constraint', 'trigger');
 SELECT regexp_replace(pg_get_viewdef('s.t'), '\s+', ' ', 'g');
-SELECT view, hot, cold, method, key_columns, cold_columns, pointers_valid FROM vertical_partition.parts;
+SELECT relation, hot, cold, method, key_columns, columns, pointers_valid FROM vertical_partition.status;
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
 SELECT count(*) FROM vertical_partition_internal.row_pointers;
 SELECT vertical_partition.merge('s.t');
@@ -246,8 +246,8 @@ CREATE TABLE aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa (id
 CREATE TABLE aäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü (id int PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split(c.oid, '{b}', 'surrogate_key')
 FROM pg_class c WHERE relname LIKE 'a_____________%' AND relkind = 'r' AND relnamespace = '"t; DROP"'::regnamespace ORDER BY relname;
-SELECT hot, cold, pg_get_serial_sequence(cold::text, 'cold_id') FROM vertical_partition.parts ORDER BY hot::text COLLATE "C";
-SELECT vertical_partition.merge(view) FROM vertical_partition.parts ORDER BY view::text COLLATE "C";
+SELECT hot, cold, pg_get_serial_sequence(cold::text, 'cold_id') FROM vertical_partition.status ORDER BY hot::text COLLATE "C";
+SELECT vertical_partition.merge(relation) FROM vertical_partition.status ORDER BY relation::text COLLATE "C";
 SET search_path = s;
 
 -- Test keys of several columns, whose types have their own equality operators.
@@ -258,7 +258,7 @@ CREATE UNLOGGED TABLE keys (cold int[], m mood, hot int, a int[], c code, v varc
 INSERT INTO keys SELECT ARRAY[i], 'happy', i, ARRAY[i], 'x', 'V' || i, int4range(i, i + 1) FROM generate_series(1, 50) i;
 CREATE TABLE contents AS TABLE keys;
 CREATE FUNCTION same() RETURNS TABLE (keys name[], same bigint, relations text) LANGUAGE sql AS $$
-  SELECT (SELECT key_columns FROM vertical_partition.parts),
+  SELECT (SELECT key_columns FROM vertical_partition.status),
     (SELECT count(*) FROM (SELECT cold, m, hot, a, c, v, r, b FROM keys INTERSECT TABLE contents) x),
     (SELECT string_agg(relname || ' ' || relpersistence::text, ', ' ORDER BY relname) FROM pg_class WHERE relname ~ '^keys_' AND relkind IN ('r', 'S'))
 $$;

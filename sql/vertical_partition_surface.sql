@@ -24,7 +24,7 @@ UPDATE regress_vp_own.t SET n = 0, c = c || '!' WHERE id = 1;
 DELETE FROM regress_vp_own.t WHERE id = 2;
 INSERT INTO regress_vp_own.t VALUES (4, 4, 'c4') RETURNING *;
 SELECT * FROM regress_vp_own.t ORDER BY id FOR UPDATE;
-SELECT view, cold_columns, pointers_valid FROM vertical_partition.parts WHERE view = 'regress_vp_own.t'::regclass;
+SELECT relation, columns, pointers_valid FROM vertical_partition.status WHERE relation = 'regress_vp_own.t'::regclass;
 SAVEPOINT s;
 SELECT vertical_partition.split('regress_vp_own.u', '{c}', force => true);
 ROLLBACK TO s;

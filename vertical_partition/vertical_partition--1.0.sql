@@ -87,7 +87,7 @@ CREATE FUNCTION vertical_partition_internal.set_row_pointers(cold regclass)
 RETURNS boolean LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
 
 -- Record that the pointers are valid for no file, so that rows of the cold part may be moved.
-CREATE FUNCTION vertical_partition.forget_row_pointers(cold regclass)
+CREATE FUNCTION vertical_partition.forget_row_pointers(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_forget_row_pointers_of';
 COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 'allow VACUUM FULL and CLUSTER of a cold part with row pointers; relink() makes them right again';
@@ -106,6 +106,9 @@ COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 
 CREATE FUNCTION vertical_partition_internal.execute_as(owner oid, statement text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute_as';
+
+CREATE FUNCTION vertical_partition_internal.execute(statement text)
+RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute';
 
 CREATE FUNCTION vertical_partition_internal.point_rows(hot regclass, link name, query text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_point_rows';
@@ -126,14 +129,18 @@ CREATE FUNCTION vertical_partition_internal.lock(relation oid, partner_of oid, e
 RETURNS boolean LANGUAGE C AS 'MODULE_PATHNAME', 'vp_lock_relation';
 
 -- Raise an error unless all new sessions preload the library.  See vertical_partition_preload.c.
-CREATE FUNCTION vertical_partition_internal.check_preload("table" text, force boolean)
+CREATE FUNCTION vertical_partition_internal.check_preload(table_name text, force boolean)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_check_preload';
 
 -- Give a split view the primary key of its hot part, for GROUP BY.  See vertical_partition_key.c.
-CREATE FUNCTION vertical_partition.declare_key(view regclass)
+CREATE FUNCTION vertical_partition.declare_key(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_declare_key';
 COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
 'let GROUP BY of its key go with all columns of a split table, after a restore without the library';
+
+-- Send a NOTICE or WARNING.  See vertical_partition_context.c.
+CREATE FUNCTION vertical_partition_internal.tell(level text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
+RETURNS void LANGUAGE C AS 'MODULE_PATHNAME', 'vp_tell';
 
 -- Run statements as the owner of a table.
 CREATE FUNCTION vertical_partition_internal.run(owner oid, statements text[])
@@ -690,7 +697,7 @@ DECLARE
 BEGIN
     n := vertical_partition_internal.execute_as(owner,
         format('INSERT INTO %s (%s) %s', vertical_partition_internal.qualified_name(target), columns, query));
-    RAISE NOTICE 'copied % rows to %, % bytes', n, label, pg_table_size(target);
+    PERFORM vertical_partition_internal.tell('notice', format('copied %s rows to %s, %s bytes', n, label, pg_table_size(target)));
     RETURN n;
 END
 $$;
@@ -782,9 +789,10 @@ BEGIN
             attempt := attempt + 1;
             IF NOT told AND clock_timestamp() > beginning + interval '10 s' THEN
                 told := true;
-                RAISE NOTICE 'waiting for a moment in which % is free, and whatever foreign keys and sequences join to it',
-                    vertical_partition_internal.qualified_name(relations[1])
-                USING DETAIL = format('Relation %s is not, after %s attempts.', vertical_partition_internal.qualified_name(missed), attempt);
+                PERFORM vertical_partition_internal.tell('notice',
+                    format('waiting for a moment in which %s is free, and whatever foreign keys and sequences join to it',
+                        vertical_partition_internal.qualified_name(relations[1])),
+                    format('Relation %s is not, after %s attempts.', vertical_partition_internal.qualified_name(missed), attempt));
             END IF;
             first := CASE WHEN hopeless THEN wanted[1 + attempt % cardinality(wanted)] ELSE missed END;
         END;
@@ -804,7 +812,8 @@ BEGIN
     END IF;
     -- a superuser has the privileges of all owners, but the view's owner must own the parts
     IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (hot, cold) AND p.relowner <> v.relowner) THEN
-        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege',
+            HINT = format('Use ALTER VIEW %s OWNER TO, which changes the owner of the parts as well.', view);
     END IF;
 END
 $$;
@@ -886,7 +895,7 @@ BEGIN
                 ELSE vertical_partition_internal.qualified_name(CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END)
                     || d.reference_tail END);
         IF d.step = 10 THEN
-            RAISE NOTICE 'built %', d.object;
+            PERFORM vertical_partition_internal.tell('notice', format('built %s', d.object));
         END IF;
         IF d.step = 40 THEN
             SELECT c.oid INTO foreign_key FROM pg_constraint c
@@ -1258,8 +1267,8 @@ DECLARE
 BEGIN
     FOR r IN SELECT DISTINCT p.oid, p.pubname, ARRAY(SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = p.oid) AS before
         FROM pg_publication p WHERE EXISTS (SELECT FROM pg_publication_rel l WHERE l.prpubid = p.oid AND l.prrelid = ANY (instead_of)) LOOP
-        EXECUTE format('ALTER PUBLICATION %I ADD TABLE %s', r.pubname,
-            (SELECT string_agg(vertical_partition_internal.qualified_name(n), ', ') FROM unnest(relations) n));
+        PERFORM vertical_partition_internal.execute(format('ALTER PUBLICATION %I ADD TABLE %s', r.pubname,
+            (SELECT string_agg(vertical_partition_internal.qualified_name(n), ', ') FROM unnest(relations) n)));
         IF EXISTS (
             SELECT x.relation FROM unnest(r.before || relations) x (relation)
             EXCEPT SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = r.oid)
@@ -1384,12 +1393,12 @@ $$;
 -- Show an identity column of a part in the view, as split() does.  The default of the view's column
 -- becomes nextval() of the identity column's sequence.  Roles that may insert into the view get the
 -- USAGE privilege on the sequence.
-CREATE FUNCTION vertical_partition_internal.show_identity(view oid, part oid, "column" name)
+CREATE FUNCTION vertical_partition_internal.show_identity(view oid, part oid, column_name name)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT vertical_partition_internal.run(v.relowner, ARRAY[
-            format('ALTER VIEW %s ALTER %I SET DEFAULT nextval(%L)', vertical_partition_internal.qualified_name(view), "column",
+            format('ALTER VIEW %s ALTER %I SET DEFAULT nextval(%L)', vertical_partition_internal.qualified_name(view), column_name,
                 vertical_partition_internal.qualified_name(c.sequence))]
         || ARRAY(
             SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', vertical_partition_internal.qualified_name(c.sequence),
@@ -1399,7 +1408,7 @@ AS $$
                 SELECT (aclexplode(a.attacl)).* FROM pg_attribute a WHERE a.attrelid = view) x
             WHERE x.privilege_type = 'INSERT'))
     FROM pg_class v, vertical_partition_internal.columns(part) c
-    WHERE v.oid = view AND c.name = "column" AND c.sequence IS NOT NULL
+    WHERE v.oid = view AND c.name = column_name AND c.sequence IS NOT NULL
 $$;
 
 -- Raise an error if an altered key differs between the parts.
@@ -1427,7 +1436,7 @@ $$;
 -- split()
 --
 
-CREATE FUNCTION vertical_partition.split("table" regclass, cold_columns name[], method text DEFAULT 'shared_key', force boolean DEFAULT false)
+CREATE FUNCTION vertical_partition_internal.split(relation regclass, columns name[], method text, force boolean)
 RETURNS regclass LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET default_tablespace = ''
@@ -1440,7 +1449,7 @@ SET intervalstyle = 'postgres'
 SET jit = off
 AS $$
 DECLARE
-    rel constant oid := "table";
+    rel constant oid := relation;
     class pg_class;
     owner oid;
     schema name;
@@ -1477,7 +1486,7 @@ BEGIN
     END IF;
     PERFORM vertical_partition_internal.check_preload(vertical_partition_internal.qualified_name(rel), coalesce(force, false))
     FROM pg_class c WHERE c.oid = rel AND c.relkind = 'r';
-    class := vertical_partition_internal.lock_relation("table", 'split', true);
+    class := vertical_partition_internal.lock_relation(relation, 'split', true);
     owner := class.relowner;
     view_name := vertical_partition_internal.qualified_name(rel);
     schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
@@ -1512,24 +1521,28 @@ BEGIN
     key_columns := r.columns;
 
     -- the columns
-    IF coalesce(cardinality(cold_columns), 0) = 0 OR EXISTS (SELECT FROM unnest(cold_columns) c WHERE c IS NULL) THEN
-        RAISE EXCEPTION 'cold columns must be given' USING ERRCODE = 'invalid_parameter_value';
+    IF coalesce(cardinality(columns), 0) = 0 OR EXISTS (SELECT FROM unnest(columns) c WHERE c IS NULL) THEN
+        RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'No columns are given for the cold part.',
+            HINT = format('SELECT columns, reason FROM vertical_partition.advise(%L) proposes columns.', view_name);
     END IF;
     cold := '{}';
-    FOR r IN SELECT c.name, a.attnum FROM unnest(cold_columns) WITH ORDINALITY c (name, ord)
+    FOR r IN SELECT c.name, a.attnum FROM unnest(columns) WITH ORDINALITY c (name, ord)
             LEFT JOIN vertical_partition_internal.columns(rel) a ON a.name = c.name ORDER BY c.ord LOOP
         IF r.attnum IS NULL THEN
             RAISE EXCEPTION 'column "%" of relation % does not exist', r.name, view_name USING ERRCODE = 'undefined_column';
         ELSIF r.attnum = ANY (cold) THEN
-            RAISE EXCEPTION 'column "%" is given twice', r.name USING ERRCODE = 'duplicate_column';
+            RAISE EXCEPTION 'column "%" of relation % is given twice', r.name, view_name USING ERRCODE = 'duplicate_column';
         ELSIF r.attnum = ANY (key_columns) THEN
-            RAISE EXCEPTION 'column "%" belongs to the primary key, which is hot', r.name USING ERRCODE = 'invalid_parameter_value';
+            RAISE EXCEPTION 'column "%" of relation % belongs to the primary key, which is hot', r.name, view_name
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Leave the column out.';
         END IF;
         cold := cold || r.attnum;
     END LOOP;
     hot := ARRAY(SELECT a.attnum FROM vertical_partition_internal.columns(rel) a WHERE a.attnum <> ALL (cold) ORDER BY a.attnum);
     IF hot <@ key_columns THEN
-        RAISE EXCEPTION 'all columns but the primary key are cold' USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'all columns of relation % but the primary key would be cold', view_name
+        USING ERRCODE = 'invalid_parameter_value', HINT = 'Leave out a column that statements use often.';
     END IF;
     copied := CASE method WHEN 'surrogate_key' THEN '{}' ELSE key_columns END;
 
@@ -1721,16 +1734,15 @@ BEGIN
         PERFORM vertical_partition_internal.set_row_pointers(cold_oid);
     END IF;
     help := format('Use pg_dump -t %L -t %L -t %L, and --disable-triggers to restore data alone.', view_name, hot_name, cold_name);
-    IF current_setting('vertical_partition.declare_keys')::boolean THEN
-        RAISE NOTICE 'a dump of % alone has no rows', view_name USING HINT = help;
-    ELSE
-        RAISE NOTICE 'a dump of % alone has no rows', view_name
-        USING DETAIL = 'GROUP BY of its primary key has to name all other columns that the statement shows, unless declare_key() is called.', HINT = help;
-    END IF;
+    PERFORM vertical_partition_internal.tell('notice', format('a dump of %s alone has no rows', view_name),
+        CASE WHEN NOT current_setting('vertical_partition.declare_keys')::boolean THEN
+            'GROUP BY of its primary key has to name all other columns that the statement shows, unless declare_key() is called.' END, help);
     RETURN view_oid;
 END
 $$;
 
+CREATE FUNCTION vertical_partition.split(relation regclass, columns name[], method text DEFAULT 'shared_key', force boolean DEFAULT false)
+RETURNS regclass LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.split(regclass, name[], text, boolean) IS
     'move columns of a table to a part of its own, behind a view with the table''s name';
 
@@ -1738,7 +1750,7 @@ COMMENT ON FUNCTION vertical_partition.split(regclass, name[], text, boolean) IS
 -- merge()
 --
 
-CREATE FUNCTION vertical_partition.merge(view regclass)
+CREATE FUNCTION vertical_partition_internal.merge(relation regclass)
 RETURNS regclass LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET default_tablespace = ''
@@ -1771,14 +1783,14 @@ DECLARE
     n bigint;
     r record;
 BEGIN
-    class := vertical_partition_internal.lock_relation(view, 'merge', true);
+    class := vertical_partition_internal.lock_relation(relation, 'merge', true);
     owner := class.relowner;
-    layout := vertical_partition_internal.split_layout(view);
-    view_name := vertical_partition_internal.qualified_name(view);
+    layout := vertical_partition_internal.split_layout(relation);
+    view_name := vertical_partition_internal.qualified_name(relation);
     hot_name := vertical_partition_internal.qualified_name(layout.hot);
     cold_name := vertical_partition_internal.qualified_name(layout.cold);
-    family := ARRAY[view, layout.hot, layout.cold];
-    new_name := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = class.relnamespace), vertical_partition_internal.temporary_name(view));
+    family := ARRAY[relation, layout.hot, layout.cold];
+    new_name := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = class.relnamespace), vertical_partition_internal.temporary_name(relation));
 
     IF EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (family) AND c.relnamespace <> class.relnamespace) THEN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -1798,24 +1810,24 @@ BEGIN
 
     PERFORM vertical_partition_internal.check_privileges(p, 'merge') FROM unnest(ARRAY[layout.hot, layout.cold]) p;
 
-    PERFORM vertical_partition_internal.check_differences(view);
+    PERFORM vertical_partition_internal.check_differences(relation);
 
     -- The view's columns may have been renamed since the split.  The table gets the new names.
     -- With these names in the parts, all definitions fit the table.
-    PERFORM vertical_partition_internal.rename_columns(view);
+    PERFORM vertical_partition_internal.rename_columns(relation);
 
     PERFORM vertical_partition_internal.refuse('merge', view_name, ARRAY(
-        SELECT * FROM vertical_partition_internal.dependents(view, family)
+        SELECT * FROM vertical_partition_internal.dependents(relation, family)
         UNION
         SELECT * FROM vertical_partition_internal.dependents(layout.hot, family)
         UNION
         SELECT * FROM vertical_partition_internal.dependents(layout.cold, family)
         UNION
         SELECT d.object || ', of a column that the view has not got'
-        FROM unnest(ARRAY[layout.hot, layout.cold]) part (relation), vertical_partition_internal.definitions(part.relation, family) d,
-            vertical_partition_internal.columns(part.relation) c
-        WHERE c.attnum = ANY (d.columns) AND NOT (d.is_primary AND part.relation = layout.cold)
-            AND c.name NOT IN (SELECT v.name FROM vertical_partition_internal.columns(view) v)
+        FROM unnest(ARRAY[layout.hot, layout.cold]) part (oid), vertical_partition_internal.definitions(part.oid, family) d,
+            vertical_partition_internal.columns(part.oid) c
+        WHERE c.attnum = ANY (d.columns) AND NOT (d.is_primary AND part.oid = layout.cold)
+            AND c.name NOT IN (SELECT v.name FROM vertical_partition_internal.columns(relation) v)
         UNION
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
             CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.strange THEN 'a partitioned table that has another owner, or partitions of others'
@@ -1846,8 +1858,8 @@ BEGIN
 
     definitions := ARRAY(SELECT d FROM vertical_partition_internal.definitions(layout.hot, family) d)
         || ARRAY(SELECT d FROM vertical_partition_internal.definitions(layout.cold, family) d WHERE NOT d.is_primary);
-    PERFORM vertical_partition_internal.hold_privileges(view);
-    surface := ARRAY(SELECT * FROM vertical_partition_internal.surface(view, 'TABLE'));
+    PERFORM vertical_partition_internal.hold_privileges(relation);
+    surface := ARRAY(SELECT * FROM vertical_partition_internal.surface(relation, 'TABLE'));
     SELECT c.relpersistence, c.relreplident INTO persistence, identity FROM pg_class c WHERE c.oid = layout.hot;
 
     -- the table; its columns are the columns of the parts that the view shows
@@ -1858,7 +1870,7 @@ BEGIN
             FILTER (WHERE p.generated IS NULL AND p.sequence IS NULL) AS defaults,
         string_agg(p.settings, ', ') AS settings
     INTO r
-    FROM vertical_partition_internal.columns(view) v
+    FROM vertical_partition_internal.columns(relation) v
         JOIN LATERAL vertical_partition_internal.columns(CASE WHEN v.name = ANY (layout.cold_columns) THEN layout.cold ELSE layout.hot END) p
             ON p.name = v.name;
     PERFORM vertical_partition_internal.execute_as(owner, format('CREATE %sTABLE %s (%s)%s',
@@ -1872,7 +1884,7 @@ BEGIN
         WHERE identity IN ('f', 'n')));
 
     copied := vertical_partition_internal.copy_rows(owner, new_oid, r.names,
-        format('SELECT %s FROM %s', r.names, vertical_partition_internal.qualified_name(view)), view_name);
+        format('SELECT %s FROM %s', r.names, vertical_partition_internal.qualified_name(relation)), view_name);
     n := vertical_partition_internal.execute_as(owner, format('SELECT count(*) FROM ONLY %s', vertical_partition_internal.qualified_name(layout.cold)));
     IF copied <> n THEN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'data_corrupted',
@@ -1889,12 +1901,12 @@ BEGIN
     PERFORM vertical_partition_internal.execute_as(owner, 'ANALYZE ' || vertical_partition_internal.qualified_name(new_oid));
 
     surface := ARRAY(SELECT * FROM vertical_partition_internal.move_sequences(layout.hot, new_oid, '{}', new_oid,
-            ARRAY(SELECT v.name FROM vertical_partition_internal.columns(view) v)))
+            ARRAY(SELECT v.name FROM vertical_partition_internal.columns(relation) v)))
         || ARRAY(SELECT * FROM vertical_partition_internal.move_sequences(layout.cold, new_oid, '{}', new_oid, layout.cold_columns)) || surface;
     PERFORM vertical_partition_internal.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
     PERFORM vertical_partition.forget_row_pointers(layout.cold);
     PERFORM vertical_partition_internal.run(owner, ARRAY[
-        format('DROP VIEW %s', vertical_partition_internal.qualified_name(view)),
+        format('DROP VIEW %s', vertical_partition_internal.qualified_name(relation)),
         format('DROP TABLE %s, %s', vertical_partition_internal.qualified_name(layout.hot), vertical_partition_internal.qualified_name(layout.cold)),
         format('ALTER TABLE %s RENAME TO %I', vertical_partition_internal.qualified_name(new_oid), class.relname)] || surface);
     IF EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (family)) THEN
@@ -1904,13 +1916,15 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION vertical_partition.merge(relation regclass)
+RETURNS regclass LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.merge(regclass) IS 'make a split table one again';
 
 --
 -- relink()
 --
 
-CREATE FUNCTION vertical_partition.relink(view regclass)
+CREATE FUNCTION vertical_partition_internal.relink(relation regclass)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
@@ -1928,10 +1942,10 @@ DECLARE
     surplus bigint;
     changed bigint;
 BEGIN
-    owner := (vertical_partition_internal.lock_relation(view, 'relink', false)).relowner;
-    layout := vertical_partition_internal.split_layout(view);
+    owner := (vertical_partition_internal.lock_relation(relation, 'relink', false)).relowner;
+    layout := vertical_partition_internal.split_layout(relation);
     IF layout.method <> 'row_pointer' THEN
-        RAISE EXCEPTION 'split table % has no row pointers', view USING ERRCODE = 'wrong_object_type',
+        RAISE EXCEPTION 'split table % has no row pointers', relation USING ERRCODE = 'wrong_object_type',
             DETAIL = format('Its method is %s.', layout.method);
     END IF;
     hot_name := vertical_partition_internal.qualified_name(layout.hot);
@@ -1942,27 +1956,29 @@ BEGIN
     missing := vertical_partition_internal.execute_as(owner,
         format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)', hot_name, cold_name, link));
     IF missing > 0 THEN
-        RAISE EXCEPTION 'cannot relink %', view USING ERRCODE = 'data_corrupted',
+        RAISE EXCEPTION 'cannot relink %', relation USING ERRCODE = 'data_corrupted',
             DETAIL = format('%s rows of %s have no row in %s.', missing, layout.hot, layout.cold);
     END IF;
     surplus := vertical_partition_internal.execute_as(owner,
         format('SELECT count(*) FROM ONLY %s c WHERE NOT EXISTS (SELECT FROM ONLY %s h WHERE %s)', cold_name, hot_name, link));
     IF surplus > 0 THEN
-        RAISE WARNING '% rows of % belong to no row of %', surplus, layout.cold, layout.hot;
+        PERFORM vertical_partition_internal.tell('warning', format('%s rows of %s belong to no row of %s', surplus, layout.cold, layout.hot));
     END IF;
 
     changed := vertical_partition_internal.point_rows(layout.hot, layout.link_column,
         format('SELECT h.ctid, c.ctid FROM ONLY %s h JOIN ONLY %s c ON %s WHERE h.%I OPERATOR(pg_catalog.<>) c.ctid',
             hot_name, cold_name, link, layout.link_column));
     IF NOT vertical_partition_internal.set_row_pointers(layout.cold) THEN
-        RAISE NOTICE 'pointers to rows of % can become wrong again', layout.cold
-            USING DETAIL = 'A subscription writes to the parts of the split table.',
-            HINT = 'Until DROP SUBSCRIPTION and relink(), SELECT FOR UPDATE of cold columns fails.';
+        PERFORM vertical_partition_internal.tell('notice', format('pointers to rows of %s can become wrong again', layout.cold),
+            'A subscription writes to the parts of the split table.',
+            'Until DROP SUBSCRIPTION and relink(), SELECT FOR UPDATE of cold columns fails.');
     END IF;
     RETURN changed;
 END
 $$;
 
+CREATE FUNCTION vertical_partition.relink(relation regclass)
+RETURNS bigint LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.relink(regclass) IS
     'make the row pointers of a split table right again, after a restore or what else moved the rows; returns how many were wrong';
 
@@ -1970,9 +1986,9 @@ COMMENT ON FUNCTION vertical_partition.relink(regclass) IS
 -- The split tables
 --
 
-CREATE VIEW vertical_partition.parts AS
-SELECT v.oid::pg_catalog.regclass AS view, l.hot, l.cold, l.method,
-    CASE l.method WHEN 'surrogate_key' THEN k.names ELSE l.key_columns END AS key_columns, l.cold_columns,
+CREATE VIEW vertical_partition.status AS
+SELECT v.oid::pg_catalog.regclass AS relation, l.cold_columns AS columns, l.hot, l.cold, l.method,
+    CASE l.method WHEN 'surrogate_key' THEN k.names ELSE l.key_columns END AS key_columns,
     pg_catalog.pg_total_relation_size(l.hot) AS hot_bytes, pg_catalog.pg_total_relation_size(l.cold) AS cold_bytes,
     CASE l.method WHEN 'row_pointer' THEN EXISTS (
         SELECT FROM vertical_partition_internal.row_pointers p
@@ -1985,18 +2001,18 @@ FROM pg_catalog.pg_class v, LATERAL vertical_partition_internal.layout(v.oid) l,
             AND a.attrelid OPERATOR(pg_catalog.=) i.indrelid AND a.attnum OPERATOR(pg_catalog.=) k.attnum
         ORDER BY k.ord)) k (names)
 WHERE v.relkind OPERATOR(pg_catalog.=) 'v' AND l.hot IS NOT NULL;
-GRANT SELECT ON vertical_partition.parts TO PUBLIC;
+GRANT SELECT ON vertical_partition.status TO PUBLIC;
 
-COMMENT ON VIEW vertical_partition.parts IS 'the split tables of this database';
-COMMENT ON COLUMN vertical_partition.parts.view IS 'the view that has the name of the table';
-COMMENT ON COLUMN vertical_partition.parts.hot IS 'the part with the columns that statements use all the time';
-COMMENT ON COLUMN vertical_partition.parts.cold IS 'the part with the other columns';
-COMMENT ON COLUMN vertical_partition.parts.method IS 'how the hot part leads to the cold part: shared_key, surrogate_key or row_pointer';
-COMMENT ON COLUMN vertical_partition.parts.key_columns IS 'columns of the primary key';
-COMMENT ON COLUMN vertical_partition.parts.cold_columns IS 'columns that are in the cold part only';
-COMMENT ON COLUMN vertical_partition.parts.hot_bytes IS 'size of the hot part, with indexes and TOAST';
-COMMENT ON COLUMN vertical_partition.parts.cold_bytes IS 'size of the cold part, with indexes and TOAST';
-COMMENT ON COLUMN vertical_partition.parts.pointers_valid IS
+COMMENT ON VIEW vertical_partition.status IS 'the split tables of this database';
+COMMENT ON COLUMN vertical_partition.status.relation IS 'the view that has the name of the table';
+COMMENT ON COLUMN vertical_partition.status.columns IS 'columns that are in the cold part only';
+COMMENT ON COLUMN vertical_partition.status.hot IS 'the part with the columns that statements use all the time';
+COMMENT ON COLUMN vertical_partition.status.cold IS 'the part with the other columns';
+COMMENT ON COLUMN vertical_partition.status.method IS 'how the hot part leads to the cold part: shared_key, surrogate_key or row_pointer';
+COMMENT ON COLUMN vertical_partition.status.key_columns IS 'columns of the primary key';
+COMMENT ON COLUMN vertical_partition.status.hot_bytes IS 'size of the hot part, with indexes and TOAST';
+COMMENT ON COLUMN vertical_partition.status.cold_bytes IS 'size of the cold part, with indexes and TOAST';
+COMMENT ON COLUMN vertical_partition.status.pointers_valid IS
 'of row_pointer: false if relink() is needed; NULL for the other methods';
 
 -- Prevent DROP EXTENSION ... CASCADE from dropping the views of split tables.
@@ -2046,7 +2062,8 @@ CREATE FUNCTION vertical_partition_internal.best_split(relation oid, attnums int
     widths float8[], null_fracs float8[], keys boolean[], movable boolean[], row_pointer boolean, cold_now int2[],
     OUT cold int2[], OUT method text, OUT row_bytes float8, OUT hot_bytes float8, OUT cold_bytes float8,
     OUT updates float8, OUT reads float8, OUT written_now float8, OUT written_split float8,
-    OUT cost_now float8, OUT cost_unsplit float8, OUT cost float8, OUT hot_bytes_now float8, OUT cold_bytes_now float8)
+    OUT cost_now float8, OUT cost_unsplit float8, OUT cost float8, OUT hot_bytes_now float8, OUT cold_bytes_now float8,
+    OUT entry_bytes float8)
 RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_best_split';
 
 -- This view has the columns of all tables that were counted while vertical_partition.track_updates
@@ -2062,7 +2079,7 @@ counts AS (
     SELECT s.relid, c.attnum, pg_catalog.sum(s.rows) FILTER (WHERE NOT s.is_read) AS rows_set,
         pg_catalog.sum(s.rows) FILTER (WHERE s.is_read) AS rows_read
     FROM shapes s CROSS JOIN LATERAL pg_catalog.unnest(s.columns) c (attnum) GROUP BY s.relid, c.attnum)
-SELECT t.relid::pg_catalog.regclass AS relid, a.attnum, a.attname AS "column",
+SELECT t.relid::pg_catalog.regclass AS relation, a.attname AS column_name, a.attnum,
     pg_catalog.round(coalesce(t.updates, 0)) AS updates,
     pg_catalog.round(coalesce(c.rows_set, 0)) AS rows_set,
     pg_catalog.round(coalesce(c.rows_read, 0)) AS rows_read
@@ -2073,16 +2090,16 @@ FROM tables t
 GRANT SELECT ON vertical_partition.column_updates TO PUBLIC;
 COMMENT ON VIEW vertical_partition.column_updates IS
 'rows that were updated and read, by column, while vertical_partition.track_updates was on';
-COMMENT ON COLUMN vertical_partition.column_updates.relid IS 'a table, or a part of a split table';
+COMMENT ON COLUMN vertical_partition.column_updates.relation IS 'a table, or a part of a split table';
+COMMENT ON COLUMN vertical_partition.column_updates.column_name IS 'name of the column';
 COMMENT ON COLUMN vertical_partition.column_updates.attnum IS 'number of the column';
-COMMENT ON COLUMN vertical_partition.column_updates."column" IS 'name of the column';
 COMMENT ON COLUMN vertical_partition.column_updates.updates IS 'rows of the table that were updated';
 COMMENT ON COLUMN vertical_partition.column_updates.rows_set IS 'rows in which the column was set';
 COMMENT ON COLUMN vertical_partition.column_updates.rows_read IS 'rows of which the column was read';
 
--- Return the reason why split() would refuse a table, whichever columns are cold.  Return NULL if
--- there is no such reason.
-CREATE FUNCTION vertical_partition_internal.unsplittable(rel oid)
+-- Return the reason why split() would refuse a relation because of what it is, whichever columns
+-- are cold.  Return NULL if there is no such reason.
+CREATE FUNCTION vertical_partition_internal.unsplittable(relation oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -2093,64 +2110,73 @@ AS $$
         WHEN c.relkind = 'f' THEN 'it is a foreign table'
         WHEN c.relkind <> 'r' THEN 'it is not a table'
         WHEN c.relpersistence = 't' THEN 'it is temporary'
-        WHEN EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = rel AND t.tgname = 'vertical_partition_guard')
+        WHEN EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgname = 'vertical_partition_guard')
             THEN 'it is a part of a split table'
-        WHEN EXISTS (SELECT FROM pg_inherits i WHERE rel IN (i.inhrelid, i.inhparent)) THEN 'it takes part in inheritance'
+        WHEN EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)) THEN 'it takes part in inheritance'
         WHEN c.reloftype <> 0 THEN 'it is of a composite type'
-        WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = rel AND d.deptype = 'e')
+        WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
             THEN 'it is a member of an extension'
-        WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary) THEN 'it has no primary key'
-        WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary AND i.indimmediate)
+        WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary) THEN 'it has no primary key'
+        WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate)
             THEN 'its primary key is deferrable'
-        WHEN vertical_partition_internal.strange_extension_owner(rel) IS NOT NULL
-            THEN format('extension "vertical_partition" belongs to role "%s", who could drop the view', vertical_partition_internal.strange_extension_owner(rel))
-        WHEN EXISTS (SELECT FROM vertical_partition_internal.missing_privileges(rel))
-            THEN (SELECT format('its owner has no CREATE privilege on %s "%s"', m.kind, m.name)
-                FROM vertical_partition_internal.missing_privileges(rel) m LIMIT 1)
-        WHEN EXISTS (SELECT FROM pg_class k WHERE k.relnamespace = c.relnamespace
-                AND k.relname IN (vertical_partition_internal.suffixed_name(c.relname, '_hot'), vertical_partition_internal.suffixed_name(c.relname, '_cold')))
-            THEN 'the name of a part is taken'
-        ELSE (
-            SELECT 'it has what cannot be carried over: ' || string_agg(x.problem, ', ' ORDER BY x.problem COLLATE "C")
-            FROM (
-                SELECT p.problem FROM vertical_partition_internal.dependents(rel, ARRAY[rel]) p (problem)
-                UNION
-                SELECT format('column %s, GENERATED ALWAYS AS IDENTITY', a.attname) FROM pg_attribute a
-                WHERE a.attrelid = rel AND a.attidentity = 'a'
-                UNION
-                SELECT format('column %s, a generated column of the primary key', a.attname)
-                FROM pg_attribute a JOIN pg_index i ON i.indrelid = rel AND i.indisprimary AND a.attnum = ANY (i.indkey)
-                WHERE a.attrelid = rel AND a.attgenerated <> ''
-                UNION
-                SELECT format('constraint %s on table %s', f.name, f.referencing)
-                FROM vertical_partition_internal.foreign_keys_to(rel, ARRAY[rel]) f
-                WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE') OR f.strange
-                UNION
-                SELECT format('publication %s', p.pubname)
-                FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
-                WHERE l.prrelid = rel AND (l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
-                    OR NOT pg_has_role(c.relowner, p.pubowner, 'USAGE'))
-            ) x)
         END
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = rel
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
+$$;
+
+-- Return what would make split() refuse a table that could be split otherwise, whichever columns
+-- are cold.  Return NULL if there is nothing.
+CREATE FUNCTION vertical_partition_internal.blockers(relation oid)
+RETURNS text[] LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(x.problem ORDER BY x.problem COLLATE "C")
+    FROM pg_class c CROSS JOIN LATERAL (
+        SELECT format('extension "vertical_partition" belongs to role "%s", who could drop the view', e.owner)
+        FROM vertical_partition_internal.strange_extension_owner(c.oid) e (owner) WHERE e.owner IS NOT NULL
+        UNION
+        SELECT format('its owner has no CREATE privilege on %s "%s"', m.kind, m.name)
+        FROM vertical_partition_internal.missing_privileges(c.oid) m
+        UNION
+        SELECT format('the name of a part, "%s", is taken', k.relname) FROM pg_class k
+        WHERE k.relnamespace = c.relnamespace
+            AND k.relname IN (vertical_partition_internal.suffixed_name(c.relname, '_hot'), vertical_partition_internal.suffixed_name(c.relname, '_cold'))
+        UNION
+        SELECT p.problem FROM vertical_partition_internal.dependents(c.oid, ARRAY[c.oid]) p (problem)
+        UNION
+        SELECT format('column %s, GENERATED ALWAYS AS IDENTITY', a.attname) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attidentity = 'a'
+        UNION
+        SELECT format('column %s, a generated column of the primary key', a.attname)
+        FROM pg_attribute a JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey)
+        WHERE a.attrelid = c.oid AND a.attgenerated <> ''
+        UNION
+        SELECT format('constraint %s on table %s', f.name, f.referencing)
+        FROM vertical_partition_internal.foreign_keys_to(c.oid, ARRAY[c.oid]) f
+        WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE') OR f.strange
+        UNION
+        SELECT format('publication %s', p.pubname)
+        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
+        WHERE l.prrelid = c.oid AND (l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
+            OR NOT pg_has_role(c.relowner, p.pubowner, 'USAGE'))) x (problem)
+    WHERE c.oid = relation
 $$;
 
 -- Return the columns of a table that advise() keeps hot.  These are generated columns, identity
 -- columns, columns of indexes, and all columns that another object depends on.  But some objects do
 -- not count: views, the column's own default, NOT NULL, and a CHECK constraint on that column
 -- alone.
-CREATE FUNCTION vertical_partition_internal.pinned_columns(rel oid)
+CREATE FUNCTION vertical_partition_internal.pinned_columns(relation oid)
 RETURNS int2[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce(array_agg(DISTINCT a.attnum), '{}')
     FROM pg_attribute a
-    WHERE a.attrelid = rel AND a.attnum > 0 AND (
+    WHERE a.attrelid = relation AND a.attnum > 0 AND (
         a.attgenerated <> '' OR a.attidentity <> ''
-        OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND a.attnum = ANY (i.indkey))
+        OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = relation AND a.attnum = ANY (i.indkey))
         OR EXISTS (
             SELECT FROM pg_depend d
-            WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = rel AND d.refobjsubid = a.attnum
+            WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = relation AND d.refobjsubid = a.attnum
                 AND d.classid <> 'pg_rewrite'::regclass
                 AND NOT EXISTS (SELECT FROM pg_attrdef f WHERE d.classid = 'pg_attrdef'::regclass
                     AND f.oid = d.objid AND f.adnum = a.attnum)
@@ -2158,198 +2184,259 @@ AS $$
                     AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
 $$;
 
--- Return one row for each table that should be split.  If a table or split view is given, always
--- return one row for it.  If it should not be split, this row says why.
-CREATE FUNCTION vertical_partition.advise("table" regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
-RETURNS TABLE (relation regclass, hot_columns name[], cold_columns name[], method text, row_bytes float8, hot_bytes float8,
-    cold_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, reason text, call text)
-LANGUAGE plpgsql VOLATILE
+-- Return the proposal for a table or split view, or the reason why there is none.
+CREATE FUNCTION vertical_partition_internal.advise_one(relation regclass, OUT columns name[], OUT hot_columns name[], OUT method text,
+    OUT row_bytes_now float8, OUT hot_row_bytes float8, OUT cold_row_bytes float8, OUT updates float8, OUT written_now float8,
+    OUT written_split float8, OUT hot_share float8, OUT bytes_now bigint, OUT bytes_after bigint, OUT reason text, OUT blockers text[],
+    OUT statement text, OUT undo text)
+RETURNS record LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    wanted constant oid := "table";
-    r record;
+    rel constant oid := relation;
+    name constant text := vertical_partition_internal.qualified_name(rel);
     c record;
     s record;
     lay record;
     is_split boolean;
-    all_columns name[];
-    cold_now int2[];
+    family oid[];
+    cold_now name[];
     keeps boolean;
     moving boolean;
+    rows float8;
+    heap_bytes bigint;
+    row_sizes float8[];
 BEGIN
-    IF wanted IS NOT NULL THEN
-        IF NOT EXISTS (SELECT FROM pg_class k WHERE k.oid = wanted) THEN
-            RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', wanted);
-        ELSIF NOT (has_table_privilege(wanted, 'SELECT') OR has_any_column_privilege(wanted, 'SELECT')) THEN
-            RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', "table");
+    SELECT * INTO lay FROM vertical_partition_internal.layout(relation);
+    is_split := lay.hot IS NOT NULL;
+    reason := CASE WHEN NOT is_split THEN vertical_partition_internal.unsplittable(rel) END;
+    IF reason IS NOT NULL THEN
+        blockers := ARRAY[reason];
+        RETURN;
+    END IF;
+    blockers := CASE WHEN NOT is_split THEN vertical_partition_internal.blockers(rel) END;
+    family := CASE WHEN is_split THEN ARRAY[lay.hot::oid, lay.cold::oid] ELSE ARRAY[rel] END;
+
+    -- Statistics of the columns.  A char(n) column whose width is always the same counts as one of
+    -- fixed length.
+    SELECT array_agg(x.attnum ORDER BY x.attnum) AS attnums, array_agg(x.attname ORDER BY x.attnum) AS names,
+        array_agg(x.length ORDER BY x.attnum) AS lengths, array_agg(x.alignment ORDER BY x.attnum) AS alignments,
+        array_agg(x.width ORDER BY x.attnum) AS widths, array_agg(x.null_frac ORDER BY x.attnum) AS null_fracs,
+        array_agg(x.is_key ORDER BY x.attnum) AS keys, array_agg(x.movable ORDER BY x.attnum) AS movable,
+        coalesce(array_agg(x.attnum ORDER BY x.attnum) FILTER (WHERE x.part = lay.cold), '{}') AS cold,
+        array_agg(x.attname ORDER BY x.attnum) FILTER (WHERE x.part = lay.cold) AS cold_names,
+        bool_and(x.length >= 0 AND x.null_frac = 0) AS fixed, bool_and(x.visible) AS visible, bool_or(x.known) AS known, bool_or(x.movable) AS any_movable
+    INTO c
+    FROM (
+        SELECT p.attnum, v.attname, p.part,
+            CASE WHEN a.attlen >= 0 THEN a.attlen::integer WHEN a.atttypid = 'bpchar'::regtype AND st.avg_width = a.atttypmod - 3 THEN st.avg_width
+                ELSE -1 END AS length,
+            CASE WHEN a.attlen < 0 AND a.atttypid = 'bpchar'::regtype AND st.avg_width = a.atttypmod - 3 AND st.avg_width <= 127 THEN 1
+                ELSE CASE a.attalign WHEN 'c' THEN 1 WHEN 's' THEN 2 WHEN 'i' THEN 4 ELSE 8 END END AS alignment,
+            coalesce(st.avg_width, CASE WHEN a.attlen > 0 THEN a.attlen::integer ELSE 32 END)::float8 AS width,
+            coalesce(st.null_frac, 0)::float8 AS null_frac,
+            coalesce(p.part_attnum = ANY (ix.indkey), false) AS is_key,
+            NOT p.part_attnum = ANY (pin.attnums) AS movable,
+            has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS visible,
+            st.attname IS NOT NULL AS known
+        FROM (
+                SELECT l.attnum, l.part, l.part_attnum FROM vertical_partition_internal.layout_columns(rel) l
+                UNION ALL
+                SELECT b.attnum, b.attrelid, b.attnum FROM pg_attribute b
+                WHERE b.attrelid = rel AND b.attnum > 0 AND NOT b.attisdropped AND NOT is_split) p
+            JOIN pg_attribute v ON v.attrelid = rel AND v.attnum = p.attnum
+            JOIN pg_attribute a ON a.attrelid = p.part AND a.attnum = p.part_attnum
+            JOIN pg_class k ON k.oid = p.part
+            JOIN pg_namespace n ON n.oid = k.relnamespace
+            JOIN (SELECT q.part, vertical_partition_internal.pinned_columns(q.part) AS attnums FROM unnest(family) q (part)) pin ON pin.part = p.part
+            LEFT JOIN pg_index ix ON ix.indrelid = p.part AND ix.indisprimary AND p.part = family[1]
+            LEFT JOIN pg_stats st ON st.schemaname = n.nspname AND st.tablename = k.relname AND st.attname = a.attname
+                AND NOT st.inherited) x;
+    IF c.visible IS NOT TRUE THEN
+        reason := CASE WHEN is_split THEN 'you may not read its parts' ELSE 'you may not read all of its columns' END;
+    ELSIF c.known IS NOT TRUE THEN
+        reason := 'it has no statistics, see ANALYZE';
+    ELSIF NOT c.any_movable AND NOT is_split THEN
+        reason := 'all columns are used by the key, indexes, constraints and the like';
+    END IF;
+    IF reason IS NOT NULL THEN
+        RETURN;
+    END IF;
+
+    SELECT * INTO s FROM vertical_partition_internal.best_split(rel, c.attnums, c.lengths, c.alignments, c.widths, c.null_fracs,
+        c.keys, c.movable,
+        NOT EXISTS (
+            SELECT FROM pg_publication_tables t JOIN pg_namespace n ON n.nspname = t.schemaname
+                JOIN pg_class k ON k.relnamespace = n.oid AND k.relname = t.tablename
+            WHERE k.oid = rel OR k.oid = ANY (family)), c.cold);
+    cold_now := c.cold_names;
+    updates := round(s.updates);
+    row_bytes_now := s.row_bytes;
+    written_now := s.written_now;
+    IF cardinality(s.cold) = 0 OR s.cost > 0.8 * s.cost_unsplit OR s.hot_bytes > 0.75 * s.row_bytes THEN
+        s.cold := '{}';
+        s.cost := s.cost_unsplit;
+    END IF;
+    keeps := cardinality(s.cold) = 0;
+    IF is_split THEN
+        -- each update of a cold row has to update the row pointer as well
+        moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
+            WHERE NOT h.is_read AND h.relid = lay.cold), 0) > 0.05 * s.updates;
+        keeps := s.updates = 0 OR s.cost > 0.8 * s.cost_now AND NOT moving;
+    END IF;
+
+    IF keeps AND is_split THEN
+        s.cold := c.cold;
+        s.hot_bytes := s.hot_bytes_now;
+        s.cold_bytes := s.cold_bytes_now;
+        s.method := lay.method;
+        s.written_split := s.written_now;
+        reason := CASE WHEN s.updates = 0 THEN 'no updates were counted, see vertical_partition.track_updates'
+            ELSE 'the split is right' END;
+    ELSIF is_split AND cardinality(s.cold) = 0 THEN
+        reason := 'the table should not be split';
+    ELSIF is_split THEN
+        reason := CASE WHEN moving THEN 'cold columns are updated' ELSE 'other columns should be cold' END;
+    ELSIF keeps THEN
+        reason := 'no split would be much better';
+    ELSIF s.updates = 0 THEN
+        reason := 'no updates were counted, see vertical_partition.track_updates; this is a guess that numbers are updated and the rest is not';
+    ELSE
+        reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
+        -- If most rows need both parts, memory holds both, and they are larger than the table.
+        IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
+                WHERE h.relid = rel AND h.columns && s.cold) THEN
+            reason := reason || '; most of them need cold columns as well, so that less will be written, but not less read';
         END IF;
     END IF;
 
+    -- Sizes on disk.  A proposal makes new files, which have no free space, for the rows and for the
+    -- primary key of a cold part.  The other indexes and the TOAST tables keep their sizes.
+    SELECT sum(pg_total_relation_size(k.oid)), sum(pg_relation_size(k.oid)),
+        max(CASE WHEN k.oid <> family[1] THEN NULL WHEN k.relpages > 0 AND k.reltuples >= 0
+            THEN k.reltuples::float8 / k.relpages * (pg_relation_size(k.oid) / current_setting('block_size')::integer)
+            ELSE pg_relation_size(k.oid) / CASE WHEN is_split THEN s.hot_bytes_now ELSE s.row_bytes END END)
+    INTO bytes_now, heap_bytes, rows FROM pg_class k WHERE k.oid = ANY (family);
+    bytes_after := bytes_now;
+    IF NOT keeps THEN
+        row_sizes := CASE WHEN cardinality(s.cold) = 0 THEN ARRAY[s.row_bytes] ELSE ARRAY[s.hot_bytes, s.cold_bytes] END;
+        bytes_after := bytes_now - heap_bytes
+            - coalesce((SELECT pg_relation_size(i.indexrelid) FROM pg_index i WHERE i.indrelid = lay.cold AND i.indisprimary), 0)
+            + (SELECT sum(vertical_partition_internal.heap_bytes(family[1], rows, b, NOT c.fixed)) FROM unnest(row_sizes) b)
+            + CASE WHEN cardinality(s.cold) > 0 AND s.method <> 'row_pointer' THEN
+                vertical_partition_internal.index_bytes(rows, s.entry_bytes) ELSE 0 END;
+    END IF;
+
+    IF cardinality(s.cold) > 0 AND (is_split OR NOT keeps) THEN
+        SELECT array_agg(x.name ORDER BY x.ord) FILTER (WHERE NOT x.attnum = ANY (s.cold)),
+            array_agg(x.name ORDER BY x.ord) FILTER (WHERE x.attnum = ANY (s.cold))
+        INTO hot_columns, columns
+        FROM unnest(c.names, c.attnums) WITH ORDINALITY x (name, attnum, ord);
+        method := s.method;
+        hot_row_bytes := s.hot_bytes;
+        cold_row_bytes := s.cold_bytes;
+        written_split := s.written_split;
+        hot_share := s.hot_bytes / s.row_bytes;
+    END IF;
+    IF keeps OR blockers IS NOT NULL THEN
+        RETURN;
+    END IF;
+    IF NOT is_split THEN
+        statement := format('SELECT vertical_partition.split(%L, %L, %L)', name, columns, method);
+        undo := format('SELECT vertical_partition.merge(%L)', name);
+    ELSIF columns IS NULL THEN
+        statement := format('SELECT vertical_partition.merge(%L)', name);
+        undo := format('SELECT vertical_partition.split(%L, %L, %L)', name, cold_now, lay.method);
+    ELSE
+        statement := format('SELECT vertical_partition.split(vertical_partition.merge(%L), %L, %L)', name, columns, method);
+        undo := format('SELECT vertical_partition.split(vertical_partition.merge(%L), %L, %L)', name, cold_now, lay.method);
+    END IF;
+END
+$$;
+
+-- Return the size of a heap without free space, in bytes, for rows of this average size.  Of rows
+-- that vary in size, about half a row is lost at the end of each page.
+CREATE FUNCTION vertical_partition_internal.heap_bytes(relation oid, rows float8, row_bytes float8, varies boolean)
+RETURNS bigint LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT (ceil(coalesce(rows, 0) / greatest(1, CASE WHEN varies THEN f.row_count - 0.5 ELSE floor(f.row_count) END))
+            * current_setting('block_size')::integer)::bigint
+    FROM pg_class c CROSS JOIN LATERAL (
+        SELECT (current_setting('block_size')::integer * coalesce((
+                SELECT o.option_value::float8 FROM pg_options_to_table(c.reloptions) o WHERE o.option_name = 'fillfactor'), 100) / 100 - 24)
+            / row_bytes) f (row_count)
+    WHERE c.oid = relation
+$$;
+
+-- Return the size of a new B-tree index with entries of this size, in bytes: 90 % of each leaf page,
+-- the pages above, and one page for the index itself.
+CREATE FUNCTION vertical_partition_internal.index_bytes(rows float8, entry_bytes float8)
+RETURNS bigint LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ((1 + ceil(coalesce(rows, 0) / f.entries * (1 + 1 / f.entries))) * b.size)::bigint
+    FROM (SELECT current_setting('block_size')::integer) b (size), LATERAL (SELECT floor((b.size - 40) * 0.9 / entry_bytes)) f (entries)
+$$;
+
+-- Return one row for each table that should be split.  If a table or split view is given, always
+-- return one row for it.  If it should not be split, this row says why.  If no relation is given,
+-- leave out a relation that cannot be examined, for example because another session drops it.
+CREATE FUNCTION vertical_partition_internal.advise(wanted regclass, min_bytes bigint, min_updates bigint)
+RETURNS TABLE (relation regclass, columns name[], hot_columns name[], method text, row_bytes_now float8, hot_row_bytes float8,
+    cold_row_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, bytes_now bigint, bytes_after bigint,
+    reason text, blockers text[], statement text, undo text)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+    a record;
+    lay record;
+BEGIN
+    IF wanted IS NOT NULL THEN
+        IF NOT EXISTS (SELECT FROM pg_class k WHERE k.oid = wanted) THEN
+            RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', wanted::oid);
+        ELSIF NOT (has_table_privilege(wanted, 'SELECT') OR has_any_column_privilege(wanted, 'SELECT')) THEN
+            RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', wanted);
+        END IF;
+        RETURN QUERY SELECT wanted, o.* FROM vertical_partition_internal.advise_one(wanted) o;
+        RETURN;
+    END IF;
+
     FOR r IN
-        SELECT k.oid AS relid, k.relkind, format('%I.%I', n.nspname, k.relname) AS name
+        SELECT k.oid AS relid
         FROM pg_class k JOIN pg_namespace n ON n.oid = k.relnamespace
-        WHERE CASE WHEN wanted IS NOT NULL THEN k.oid = wanted
-            ELSE k.oid >= 16384 AND (k.relkind = 'r' OR k.relkind = 'v'
-                    AND EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = k.oid AND t.tgname = 'vertical_partition_write'))
-                AND has_any_column_privilege(k.oid, 'SELECT')
-            END
+        WHERE k.oid >= 16384 AND k.relpersistence <> 't'
+            AND (k.relkind = 'r' OR k.relkind = 'v'
+                AND EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = k.oid AND t.tgname = 'vertical_partition_write'))
+            AND has_any_column_privilege(k.oid, 'SELECT')
         ORDER BY n.nspname, k.relname
     LOOP
-        relation := r.relid;
-        hot_columns := NULL;
-        cold_columns := NULL;
-        method := NULL;
-        row_bytes := NULL;
-        hot_bytes := NULL;
-        cold_bytes := NULL;
-        updates := NULL;
-        written_now := NULL;
-        written_split := NULL;
-        hot_share := NULL;
-        call := NULL;
-
-        SELECT * INTO lay FROM vertical_partition_internal.layout(r.relid);
-        is_split := lay.hot IS NOT NULL;
-        reason := CASE WHEN is_split THEN NULL ELSE vertical_partition_internal.unsplittable(r.relid) END;
-        IF reason IS NULL AND wanted IS NULL AND (
-            CASE WHEN is_split THEN pg_relation_size(lay.hot) + pg_relation_size(lay.cold)
-                ELSE pg_relation_size(r.relid) END < min_bytes
-            OR coalesce(CASE WHEN is_split THEN pg_stat_get_tuples_updated(lay.hot) + pg_stat_get_tuples_updated(lay.cold)
-                ELSE pg_stat_get_tuples_updated(r.relid) END, 0) < min_updates
-            AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
-                    WHERE NOT h.is_read AND h.relid IN (r.relid, lay.hot, lay.cold)), 0) < min_updates) THEN
+        BEGIN
+            SELECT * INTO lay FROM vertical_partition_internal.layout(r.relid);
+            CONTINUE WHEN coalesce(CASE WHEN lay.hot IS NOT NULL THEN pg_relation_size(lay.hot) + pg_relation_size(lay.cold)
+                    ELSE pg_relation_size(r.relid) END, -1) < min_bytes
+                OR coalesce(CASE WHEN lay.hot IS NOT NULL THEN pg_stat_get_tuples_updated(lay.hot) + pg_stat_get_tuples_updated(lay.cold)
+                    ELSE pg_stat_get_tuples_updated(r.relid) END, 0) < min_updates
+                AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
+                    WHERE NOT h.is_read AND h.relid IN (r.relid, lay.hot, lay.cold)), 0) < min_updates;
+            SELECT * INTO a FROM vertical_partition_internal.advise_one(r.relid);
+        EXCEPTION WHEN OTHERS THEN
             CONTINUE;
+        END;
+        IF a.columns IS NOT NULL OR a.statement IS NOT NULL THEN
+            RETURN QUERY SELECT r.relid::regclass, a.columns, a.hot_columns, a.method, a.row_bytes_now, a.hot_row_bytes, a.cold_row_bytes,
+                a.updates, a.written_now, a.written_split, a.hot_share, a.bytes_now, a.bytes_after, a.reason, a.blockers, a.statement, a.undo;
         END IF;
-        IF reason IS NOT NULL THEN
-            IF wanted IS NOT NULL THEN
-                RETURN NEXT;
-            END IF;
-            CONTINUE;
-        END IF;
-
-        -- Statistics of the columns.  A char(n) column whose width is always the same counts as
-        -- one of fixed length.
-        SELECT array_agg(x.attnum ORDER BY x.attnum) AS attnums, array_agg(x.attname ORDER BY x.attnum) AS names,
-            array_agg(x.length ORDER BY x.attnum) AS lengths, array_agg(x.alignment ORDER BY x.attnum) AS alignments,
-            array_agg(x.width ORDER BY x.attnum) AS widths, array_agg(x.null_frac ORDER BY x.attnum) AS null_fracs,
-            array_agg(x.is_key ORDER BY x.attnum) AS keys, array_agg(x.movable ORDER BY x.attnum) AS movable,
-            coalesce(array_agg(x.attnum ORDER BY x.attnum) FILTER (WHERE x.part = lay.cold), '{}') AS cold,
-            bool_and(x.visible) AS visible, bool_or(x.known) AS known, bool_or(x.movable) AS any_movable
-        INTO c
-        FROM (
-            SELECT p.attnum, v.attname, p.part,
-                CASE WHEN a.attlen >= 0 THEN a.attlen::integer WHEN a.atttypid = 'bpchar'::regtype AND st.avg_width = a.atttypmod - 3 THEN st.avg_width
-                    ELSE -1 END AS length,
-                CASE WHEN a.attlen < 0 AND a.atttypid = 'bpchar'::regtype AND st.avg_width = a.atttypmod - 3 AND st.avg_width <= 127 THEN 1
-                    ELSE CASE a.attalign WHEN 'c' THEN 1 WHEN 's' THEN 2 WHEN 'i' THEN 4 ELSE 8 END END AS alignment,
-                coalesce(st.avg_width, CASE WHEN a.attlen > 0 THEN a.attlen::integer ELSE 32 END)::float8 AS width,
-                coalesce(st.null_frac, 0)::float8 AS null_frac,
-                coalesce(p.part_attnum = ANY (ix.indkey), false) AS is_key,
-                NOT p.part_attnum = ANY (pin.attnums) AS movable,
-                has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS visible,
-                st.attname IS NOT NULL AS known
-            FROM (
-                    SELECT l.attnum, l.part, l.part_attnum FROM vertical_partition_internal.layout_columns(r.relid) l
-                    UNION ALL
-                    SELECT b.attnum, b.attrelid, b.attnum FROM pg_attribute b
-                    WHERE b.attrelid = r.relid AND b.attnum > 0 AND NOT b.attisdropped AND NOT is_split) p
-                JOIN pg_attribute v ON v.attrelid = r.relid AND v.attnum = p.attnum
-                JOIN pg_attribute a ON a.attrelid = p.part AND a.attnum = p.part_attnum
-                JOIN pg_class k ON k.oid = p.part
-                JOIN pg_namespace n ON n.oid = k.relnamespace
-                JOIN (
-                    SELECT q.part, vertical_partition_internal.pinned_columns(q.part) AS attnums
-                    FROM unnest(CASE WHEN is_split THEN ARRAY[lay.hot::oid, lay.cold::oid] ELSE ARRAY[r.relid] END) q (part)) pin ON pin.part = p.part
-                LEFT JOIN pg_index ix ON ix.indrelid = p.part AND ix.indisprimary
-                    AND p.part = CASE WHEN is_split THEN lay.hot::oid ELSE r.relid END
-                LEFT JOIN pg_stats st ON st.schemaname = n.nspname AND st.tablename = k.relname AND st.attname = a.attname
-                    AND NOT st.inherited) x;
-        IF c.visible IS NOT TRUE THEN
-            reason := CASE WHEN is_split THEN 'you may not read its parts' ELSE 'you may not read all of its columns' END;
-        ELSIF c.known IS NOT TRUE THEN
-            reason := 'it has no statistics, see ANALYZE';
-        ELSIF NOT c.any_movable AND NOT is_split THEN
-            reason := 'all columns are used by the key, indexes, constraints and the like';
-        END IF;
-        IF reason IS NOT NULL THEN
-            IF wanted IS NOT NULL THEN
-                RETURN NEXT;
-            END IF;
-            CONTINUE;
-        END IF;
-
-        cold_now := c.cold;
-        SELECT * INTO s FROM vertical_partition_internal.best_split(r.relid, c.attnums, c.lengths, c.alignments, c.widths, c.null_fracs,
-            c.keys, c.movable,
-            NOT EXISTS (
-                SELECT FROM pg_publication_tables t JOIN pg_namespace n ON n.nspname = t.schemaname
-                    JOIN pg_class k ON k.relnamespace = n.oid AND k.relname = t.tablename
-                WHERE k.oid IN (r.relid, lay.hot, lay.cold)), cold_now);
-        updates := round(s.updates);
-        row_bytes := s.row_bytes;
-        written_now := s.written_now;
-        IF cardinality(s.cold) = 0 OR s.cost > 0.8 * s.cost_unsplit OR s.hot_bytes > 0.75 * s.row_bytes THEN
-            s.cold := '{}';
-            s.cost := s.cost_unsplit;
-        END IF;
-        keeps := cardinality(s.cold) = 0;
-        IF is_split THEN
-            -- each update of a cold row has to update the row pointer as well
-            moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
-                WHERE NOT h.is_read AND h.relid = lay.cold), 0) > 0.05 * s.updates;
-            keeps := s.updates = 0 OR s.cost > 0.8 * s.cost_now AND NOT moving;
-        END IF;
-
-        IF keeps AND is_split THEN
-            s.cold := cold_now;
-            s.hot_bytes := s.hot_bytes_now;
-            s.cold_bytes := s.cold_bytes_now;
-            s.method := lay.method;
-            s.written_split := s.written_now;
-            reason := CASE WHEN s.updates = 0 THEN 'no updates were counted, see vertical_partition.track_updates'
-                ELSE 'the split is right' END;
-        ELSIF is_split AND cardinality(s.cold) = 0 THEN
-            reason := 'the table should not be split';
-            call := format('SELECT vertical_partition.merge(%L)', r.name);
-        ELSIF is_split THEN
-            reason := CASE WHEN moving THEN 'cold columns are updated' ELSE 'other columns should be cold' END;
-        ELSIF keeps THEN
-            reason := 'no split would be much better';
-        ELSIF s.updates = 0 THEN
-            reason := 'no updates were counted, see vertical_partition.track_updates; this is a guess that numbers are updated and the rest is not';
-        ELSE
-            reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
-            -- If most rows need both parts, memory holds both, and they are larger than the table.
-            IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
-                    WHERE h.relid = r.relid AND h.columns && s.cold) THEN
-                reason := reason || '; most of them need cold columns as well, so that less will be written, but not less read';
-            END IF;
-        END IF;
-
-        IF NOT keeps OR is_split THEN
-            IF call IS NULL THEN
-                SELECT array_agg(x.name ORDER BY x.ord) FILTER (WHERE NOT x.attnum = ANY (s.cold)),
-                    array_agg(x.name ORDER BY x.ord) FILTER (WHERE x.attnum = ANY (s.cold))
-                INTO hot_columns, cold_columns
-                FROM unnest(c.names, c.attnums) WITH ORDINALITY x (name, attnum, ord);
-                method := s.method;
-                hot_bytes := s.hot_bytes;
-                cold_bytes := s.cold_bytes;
-                written_split := s.written_split;
-                hot_share := s.hot_bytes / s.row_bytes;
-            END IF;
-            IF NOT keeps AND call IS NULL THEN
-                call := format('SELECT vertical_partition.split(%s, %L, %L)',
-                    CASE WHEN is_split THEN format('vertical_partition.merge(%L)', r.name) ELSE quote_literal(r.name) END,
-                    cold_columns, method);
-            END IF;
-        ELSIF wanted IS NULL THEN
-            CONTINUE;
-        END IF;
-        RETURN NEXT;
     END LOOP;
 END
 $$;
+
+CREATE FUNCTION vertical_partition.advise(relation regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
+RETURNS TABLE (relation regclass, columns name[], hot_columns name[], method text, row_bytes_now float8, hot_row_bytes float8,
+    cold_row_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, bytes_now bigint, bytes_after bigint,
+    reason text, blockers text[], statement text, undo text)
+LANGUAGE C VOLATILE AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.advise(regclass, bigint, bigint) IS
-'tables that should be split, and how';
+'tables that should be split, and how; of one relation, also why not';

@@ -22,6 +22,21 @@ extern bool vp_declare_keys;
 
 struct VpLayout;
 
+/* What vp_enter_user_code() has changed */
+typedef struct VpUserCode
+{
+	struct ErrorContextCallback *stack;
+	char	   *statement;
+	bool		in_user_code;
+} VpUserCode;
+
+/* vertical_partition_context.c */
+extern void vp_enter_user_code(VpUserCode *saved, const char *statement);
+extern void vp_leave_user_code(const VpUserCode *saved);
+extern void vp_call_quietly(void (*function) (void *), void *argument);
+extern void vp_call(const char *query);
+extern void vp_run_statement(const char *statement);
+
 /* vertical_partition_link.c */
 extern bool vp_row_pointers_valid(Oid cold);
 extern List *vp_pointed_tables(void);

@@ -27,6 +27,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/itup.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -88,6 +89,7 @@ typedef struct VpProblem
 	int		   *groups;			/* for each column, number of its group */
 	int			ngroups;
 	bool		pointer_allowed;
+	double		key_bytes;		/* of an index entry, aligned */
 	bool		wide_key;
 	int			nshapes;		/* number of sets of columns used together */
 	bool	  **shapes;			/* [set][column]: is the column in the set? */
@@ -496,7 +498,7 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
 			   *null_fracs,
 			   *keys,
 			   *movable;
-	double		key_bytes;
+	double		unaligned;
 	VpOffset	key_end = {0, MAXIMUM_ALIGNOF, 0};
 	int			n;
 
@@ -536,9 +538,10 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
 		if (problem->keys[i])
 			vp_add_column(&key_end, width);
 	}
-	key_bytes = key_end.bytes;
+	unaligned = key_end.bytes;
 	vp_align(&key_end, MAXIMUM_ALIGNOF);
-	problem->wide_key = key_bytes + key_end.bytes > VP_WIDE_KEY;
+	problem->key_bytes = key_end.bytes;
+	problem->wide_key = unaligned + key_end.bytes > VP_WIDE_KEY;
 }
 
 /*
@@ -560,8 +563,9 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
  * split is better); the method; the row sizes of the unsplit table, of the
  * hot part and of the cold part; the numbers of rows that were updated and
  * read, or 0 if nothing was counted; the bytes written per update, now and
- * after the split; the costs now, without a split, and after the split; and
- * the row sizes of both parts now.
+ * after the split; the costs now, without a split, and after the split; the
+ * row sizes of both parts now; and the size of an entry in the index of the
+ * cold part, which a split with row pointers does not have.
  *
  * Raise an error if the user may not read the relation, or if an argument has
  * a value that is not possible for a relation.
@@ -569,8 +573,8 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
 Datum
 vp_best_split(PG_FUNCTION_ARGS)
 {
-	Datum		values[14];
-	bool		nulls[14] = {0};
+	Datum		values[15];
+	bool		nulls[15] = {0};
 	TupleDesc	tupdesc;
 	VpProblem	problem;
 	VpSplit		now = {0},
@@ -666,6 +670,8 @@ vp_best_split(PG_FUNCTION_ARGS)
 	values[11] = Float8GetDatum(best.cost);
 	values[12] = Float8GetDatum(now.hot_bytes);
 	values[13] = Float8GetDatum(now.cold_bytes);
+	values[14] = Float8GetDatum(sizeof(IndexTupleData) + sizeof(ItemIdData) +
+								(best.method == VP_SURROGATE_KEY ? MAXALIGN(sizeof(int64)) : problem.key_bytes));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }
 

@@ -609,15 +609,34 @@ vp_query_without(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(pg_get_querydef(query, false)));
 }
 
+/* The query that recreates the view, and the view's new OID */
+typedef struct ShrinkView
+{
+	const char *query;
+	Oid			result;
+} ShrinkView;
+
+static void
+call_shrink(void *argument)
+{
+	ShrinkView *shrink = argument;
+	bool		isnull;
+
+	SPI_connect();
+	if (SPI_execute(shrink->query, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "could not execute \"%s\"", shrink->query);
+	shrink->result = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_finish();
+}
+
 /* Recreate the view without the columns that are dropped.  Return its new OID. */
 Oid
 vp_shrink_view(const VpAlter *alter)
 {
 	StringInfoData query;
 	ListCell   *lc;
-	bool		isnull;
+	ShrinkView	shrink;
 	bool		saved = creating_extension;
-	volatile Oid result = InvalidOid;
 
 	vp_need_latest_snapshot(alter->ddl);
 	initStringInfo(&query);
@@ -630,18 +649,15 @@ vp_shrink_view(const VpAlter *alter)
 	 * a view that an extension's script alters is no member of the extension
 	 */
 	creating_extension = false;
+	shrink.query = query.data;
 	PG_TRY();
 	{
-		SPI_connect();
-		if (SPI_execute(query.data, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
-			elog(ERROR, "could not execute \"%s\"", query.data);
-		result = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-		SPI_finish();
+		vp_call_quietly(call_shrink, &shrink);
 	}
 	PG_FINALLY();
 	{
 		creating_extension = saved;
 	}
 	PG_END_TRY();
-	return result;
+	return shrink.result;
 }

@@ -50,16 +50,6 @@
 #include "vertical_partition_lookup.h"
 #include "vertical_partition_place.h"
 
-/* Run a query of the extension, ignoring its result. */
-void
-vp_call(const char *query)
-{
-	SPI_connect();
-	if (SPI_execute(query, false, 0) < 0)
-		elog(ERROR, "could not execute \"%s\"", query);
-	SPI_finish();
-}
-
 /*
  * Run a query of the extension that reads the catalogs by SQL.  Raise an
  * error if the query would see the catalogs as of the start of the
@@ -583,7 +573,7 @@ carry_schema(VpDdl *ddl)
 	for (int i = 0; i < 2; i++)
 	{
 		if (OidIsValid(schema) && get_rel_namespace(parts[i]) != schema)
-			vp_call(psprintf("ALTER TABLE %s SET SCHEMA %s", vp_qualified_name(parts[i]),
+			vp_run_statement(psprintf("ALTER TABLE %s SET SCHEMA %s", vp_qualified_name(parts[i]),
 							 quote_identifier(get_namespace_name(schema))));
 	}
 }

@@ -20,7 +20,6 @@
 
 extern VpDdl *vp_before_ddl(Node *stmt);
 extern void vp_after_ddl(VpDdl *ddl, Node *stmt);
-extern void vp_call(const char *query);
 extern void vp_call_helper(const VpDdl *ddl, const char *query);
 extern void vp_need_latest_snapshot(const VpDdl *ddl);
 extern bool vp_names_differ(const VpLayout *layout);

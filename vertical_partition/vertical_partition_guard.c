@@ -219,7 +219,7 @@ vp_guard_drop(PG_FUNCTION_ARGS)
 					 "  WHERE e.extname = 'vertical_partition' AND d.classid = 'pg_namespace'::regclass"
 					 " UNION SELECT d.refclassid, d.refobjid FROM base b JOIN pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
 					 "  WHERE d.refclassid IN ('pg_extension'::regclass, 'pg_namespace'::regclass))"
-					 " SELECT p.view::text FROM vertical_partition.parts p JOIN pg_class c ON c.oid = p.view"
+					 " SELECT p.relation::text FROM vertical_partition.status p JOIN pg_class c ON c.oid = p.relation"
 					 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
 					 " AND EXISTS (SELECT FROM base b WHERE (b.classid, b.objid) IN (%s)"
 					 "  OR EXISTS (SELECT FROM pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid AND s.deptype = 'o'"

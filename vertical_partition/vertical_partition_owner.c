@@ -66,6 +66,7 @@
 #include "vertical_partition_compat.h"
 #include "vertical_partition_layout.h"
 
+PG_FUNCTION_INFO_V1(vp_execute);
 PG_FUNCTION_INFO_V1(vp_execute_as);
 PG_FUNCTION_INFO_V1(vp_lock_relation);
 PG_FUNCTION_INFO_V1(vp_hold_schema_name);
@@ -121,13 +122,18 @@ become_caller(const SavedIdentity *saved)
 	SetUserIdAndSecContext(saved->userid, saved->context);
 }
 
-/* Run a statement.  Return the same value as execute_as(), see below. */
+/*
+ * Run a statement, which can call code of users.  Return the same value as
+ * execute_as(), see below.
+ */
 static int64
 execute(const char *statement)
 {
+	VpUserCode	saved;
 	int			result;
 	int64		value;
 
+	vp_enter_user_code(&saved, statement);
 	SPI_connect();
 	result = SPI_execute(statement, false, 0);
 	if (result < 0)
@@ -142,8 +148,20 @@ execute(const char *statement)
 		value = isnull ? 0 : DatumGetInt64(datum);
 	}
 	SPI_finish();
+	vp_leave_user_code(&saved);
 
 	return value;
+}
+
+/*
+ * vertical_partition_internal.execute(statement text) returns bigint
+ *
+ * Run the statement as execute_as() does, but as the caller.
+ */
+Datum
+vp_execute(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(execute(text_to_cstring(PG_GETARG_TEXT_PP(0))));
 }
 
 /*
@@ -495,6 +513,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	Bitmapset  *updated;
 	int64		count = 0;
 	SavedIdentity saved;
+	VpUserCode	saved_context;
 	EState	   *estate;
 	ResultRelInfo *info;
 	TupleTableSlot *current;
@@ -531,6 +550,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	CheckCmdReplicaIdentity(rel, CMD_UPDATE);
 
 	become(rel->rd_rel->relowner, &saved);
+	vp_enter_user_code(&saved_context, query);
 	SPI_connect();
 	store = store_pointers(query, &pointers);
 	CommandCounterIncrement();
@@ -574,6 +594,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	tuplestore_end(store);
 	relation_close(rel, NoLock);
 	SPI_finish();
+	vp_leave_user_code(&saved_context);
 	become_caller(&saved);
 	CommandCounterIncrement();
 
@@ -709,9 +730,12 @@ vp_validate_foreign_key(PG_FUNCTION_ARGS)
 	else
 	{
 		Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
+		VpUserCode	saved_context;
 
 		LockRelationOid(form->confrelid, RowShareLock);
+		vp_enter_user_code(&saved_context, NULL);
 		check_each_row(rel, form);
+		vp_leave_user_code(&saved_context);
 		table_close(rel, NoLock);
 		set_valid(catalog, oid);
 		table_close(catalog, RowExclusiveLock);

@@ -9,10 +9,10 @@ from django.db.backends.postgresql.introspection import DatabaseIntrospection
 
 # queries for the columns of a view, for the parts of a view, and for the view of each hot part
 COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(quote_ident(%s))"
-PARTS = """SELECT h.relname, c.relname FROM vertical_partition.parts p
-    JOIN pg_class h ON h.oid = p.hot JOIN pg_class c ON c.oid = p.cold WHERE p.view = to_regclass(quote_ident(%s))"""
-VIEWS = """SELECT h.relname, v.relname FROM vertical_partition.parts p
-    JOIN pg_class h ON h.oid = p.hot JOIN pg_class v ON v.oid = p.view"""
+PARTS = """SELECT h.relname, c.relname FROM vertical_partition.status p
+    JOIN pg_class h ON h.oid = p.hot JOIN pg_class c ON c.oid = p.cold WHERE p.relation = to_regclass(quote_ident(%s))"""
+VIEWS = """SELECT h.relname, v.relname FROM vertical_partition.status p
+    JOIN pg_class h ON h.oid = p.hot JOIN pg_class v ON v.oid = p.relation"""
 
 
 def get_constraints(self, cursor, table_name):

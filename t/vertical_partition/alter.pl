@@ -297,7 +297,7 @@ like($err, qr/cannot execute ALTER TABLE in a read-only transaction/, 'read-only
 $node->safe_psql('row_pointer', 'ALTER TABLE t ALTER d TYPE text');
 is( $node->safe_psql(
 		'row_pointer',
-		q{SELECT pointers_valid, (SELECT count(d) FROM t) FROM vertical_partition.parts}),
+		q{SELECT pointers_valid, (SELECT count(d) FROM t) FROM vertical_partition.status}),
 	't|19',
 	'row pointers are right after ALTER TYPE');
 ($ret, $out, $err) = $node->psql('row_pointer',

@@ -52,12 +52,12 @@ my %modes = (
 			} sort keys %cold)
 		  . $report_again,
 		back => [
-			"$report SELECT vertical_partition.merge(view) FROM vertical_partition.parts; $report_again",
+			"$report SELECT vertical_partition.merge(relation) FROM vertical_partition.status; $report_again",
 			'merge()'
 		],
 		rebuilt => 1,
 		changed => { '^split\|' => scalar(keys %cold) },
-		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.parts'
+		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.status'
 	},);
 
 # Return the error, but with the name of the table instead of the name of its part.

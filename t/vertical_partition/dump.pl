@@ -56,7 +56,7 @@ for my $format ('plain', 'custom', 'directory')
 
 	is( $node->safe_psql(
 			$target,
-			'SELECT view, method, pointers_valid FROM vertical_partition.parts ORDER BY view::text'
+			'SELECT relation, method, pointers_valid FROM vertical_partition.status ORDER BY relation::text'
 		),
 		"row_pointer|row_pointer|f\nshared_key|shared_key|\nsurrogate_key|surrogate_key|",
 		"$format: the tables are split, the pointers need relink()");
@@ -78,7 +78,7 @@ for my $format ('plain', 'custom', 'directory')
 	is($node->safe_psql($target, partition_contents('row_pointer')),
 		$contents{row_pointer}, "$format: rows of row_pointer");
 	is( $node->safe_psql(
-			$target, 'SELECT count(*) FROM vertical_partition.parts WHERE pointers_valid'),
+			$target, 'SELECT count(*) FROM vertical_partition.status WHERE pointers_valid'),
 		1,
 		"$format: the pointers are valid");
 

@@ -164,7 +164,7 @@ sub compare_pointers
 		"logical: $what, row_pointer, SELECT FOR UPDATE fails");
 	is( $subscriber->safe_psql(
 			'postgres',
-			"SELECT pointers_valid FROM vertical_partition.parts WHERE view = 'row_pointer'::regclass"
+			"SELECT pointers_valid FROM vertical_partition.status WHERE relation = 'row_pointer'::regclass"
 		),
 		'f',
 		"logical: $what, row_pointer, the pointers do not count as valid");
@@ -225,7 +225,7 @@ $subscriber->safe_psql('everything', 'DROP SUBSCRIPTION everything');
 
 # A subscription of only the hot part also makes pointers wrong.  A plan from before the
 # subscription is not used any more, and the pointers stay wrong after DROP SUBSCRIPTION.
-my $valid = q{SELECT pointers_valid FROM vertical_partition.parts WHERE view = 'p'::regclass};
+my $valid = q{SELECT pointers_valid FROM vertical_partition.status WHERE relation = 'p'::regclass};
 my $lock_p = 'SELECT id, c FROM p FOR UPDATE';
 $primary->safe_psql('everything', 'CREATE PUBLICATION hot_part FOR TABLE p_hot');
 is($subscriber->safe_psql('everything', "SELECT vertical_partition.relink('p'); $valid"),

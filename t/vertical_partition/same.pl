@@ -73,7 +73,7 @@ for my $method (@partition_methods)
 		same_rows($node->safe_psql($database, $rest), "$what: the same rows are left");
 		parts_in_order($node, $database, $what);
 		my ($rc, $merged, $err) = $node->psql($database,
-			"SELECT vertical_partition.merge(view) IS NULL FROM (SELECT view FROM vertical_partition.parts) p; $rest"
+			"SELECT vertical_partition.merge(relation) IS NULL FROM (SELECT relation FROM vertical_partition.status) p; $rest"
 		);
 		is($err, '', "$what: merge()");
 		same_rows($merged =~ s/^(f\n)+//r, "$what: the merged tables have the same rows");

@@ -106,7 +106,7 @@ for my $method (@methods)
 	is_harmless($node, superuser("SELECT * FROM vertical_partition.advise('role_a.$table')"),
 		[], "advise, $method");
 	is_harmless($node,
-		superuser('TABLE vertical_partition.parts; TABLE vertical_partition.column_updates'),
+		superuser('TABLE vertical_partition.status; TABLE vertical_partition.column_updates'),
 		[], "views, $method");
 
 	# Create triggers on the parts.
@@ -267,7 +267,7 @@ $node->safe_psql('postgres',
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER; REVOKE pg_read_all_data FROM role_b');
 as_role($node, 'postgres', 'role_b', 'REVOKE REFERENCES ON role_b.parent FROM role_a');
 like(
-	$node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('role_a.shop')}),
+	$node->safe_psql('postgres', q{SELECT blockers FROM vertical_partition.advise('role_a.shop')}),
 	qr/constraint shop_parent_fkey, whose table role_b\.parent the owner may not refer to/,
 	'the owner has to be allowed to refer to the other table');
 as_role($node, 'postgres', 'role_b', 'GRANT REFERENCES ON role_b.parent TO role_a');
@@ -356,7 +356,7 @@ for my $case (
 		"split of $table");
 	like($stderr, qr/\Q$reason\E/, "split of $table is refused");
 	my ($constraint) = $reason =~ /^(constraint \w+)/;
-	like($node->safe_psql('postgres', "SELECT reason FROM vertical_partition.advise('$table')"),
+	like($node->safe_psql('postgres', "SELECT blockers FROM vertical_partition.advise('$table')"),
 		qr/\Q$constraint\E/, "advise() names the reason for $table");
 }
 
@@ -514,7 +514,7 @@ for my $role (undef, 'role_a')
 		qr/HINT:  GRANT CREATE ON SCHEMA closed TO role_a;/,
 		"the error for $who has a hint");
 }
-is( $node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('closed.t')}),
+is( $node->safe_psql('postgres', q{SELECT blockers[1] FROM vertical_partition.advise('closed.t')}),
 	'its owner has no CREATE privilege on schema "closed"',
 	'advise() names the reason');
 $node->safe_psql('postgres',
@@ -750,7 +750,7 @@ for my $role (undef, 'role_b')
 		qr/ERROR:  cannot split role_b\.t\nDETAIL:  Extension "vertical_partition" belongs to role "role_a", who could drop it/,
 		"the extension belongs to an ordinary user: $who is refused");
 }
-is( $node->safe_psql('shared', q{SELECT reason FROM vertical_partition.advise('role_b.t')}),
+is( $node->safe_psql('shared', q{SELECT blockers[1] FROM vertical_partition.advise('role_b.t')}),
 	'extension "vertical_partition" belongs to role "role_a", who could drop the view',
 	'advise() names the reason');
 is(as_role($node, 'shared', 'role_a', q{SELECT vertical_partition.split('role_a.t', '{c}')}),

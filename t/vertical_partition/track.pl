@@ -39,7 +39,7 @@ sub counted
 	my ($column, $database) = @_;
 	return $node->safe_psql(
 		$database // 'postgres',
-		qq{SELECT updates || ' ' || rows_set || ' ' || rows_read FROM vertical_partition.column_updates WHERE relid = 't'::regclass AND "column" = '$column'}
+		qq{SELECT updates || ' ' || rows_set || ' ' || rows_read FROM vertical_partition.column_updates WHERE relation = 't'::regclass AND column_name = '$column'}
 	);
 }
 
@@ -142,7 +142,7 @@ $node->append_conf('postgresql.conf', "session_preload_libraries = 'vertical_par
 $node->restart;
 is( $node->safe_psql(
 		'postgres',
-		q{UPDATE t SET n = 1 WHERE k <= 3; SELECT updates FROM vertical_partition.column_updates WHERE "column" = 'n'}
+		q{UPDATE t SET n = 1 WHERE k <= 3; SELECT updates FROM vertical_partition.column_updates WHERE column_name = 'n'}
 	),
 	'3',
 	'without preloading a session sees what it has counted');

@@ -24,7 +24,7 @@ $old->safe_psql('app',
 );
 my %contents = map { $_ => $old->safe_psql('app', partition_contents($_)) } @partition_methods;
 my $parts =
-  'SELECT view, hot, cold, method, key_columns, cold_columns, pointers_valid FROM vertical_partition.parts ORDER BY view::text';
+  'SELECT relation, hot, cold, method, key_columns, columns, pointers_valid FROM vertical_partition.status ORDER BY relation::text';
 my $parts_before = $old->safe_psql('app', $parts);
 
 my $new = upgrade($old);

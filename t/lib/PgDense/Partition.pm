@@ -61,18 +61,18 @@ DECLARE
 	cold bigint;
 	pairs bigint;
 BEGIN
-	IF to_regclass('vertical_partition.parts') IS NULL THEN RETURN; END IF;
+	IF to_regclass('vertical_partition.status') IS NULL THEN RETURN; END IF;
 	-- Use EXECUTE, which plans the query anew at each call, because the split tables change.
-	FOR p IN EXECUTE 'SELECT * FROM vertical_partition.parts' LOOP
+	FOR p IN EXECUTE 'SELECT * FROM vertical_partition.status' LOOP
 		SELECT string_agg(format('h.%I = c.%1\$I', k), ' AND ') INTO link FROM unnest(p.key_columns) k;
 		link := CASE p.method WHEN 'surrogate_key' THEN 'h.cold_id = c.cold_id'
 			WHEN 'row_pointer' THEN 'h.cold_tid = c.ctid AND ' || link ELSE link END;
 		EXECUTE format('SELECT (SELECT count(*) FROM %1\$s), (SELECT count(*) FROM %2\$s), (SELECT count(*) FROM %1\$s h JOIN %2\$s c ON %3\$s)',
 			p.hot, p.cold, link) INTO hot, cold, pairs;
 		IF hot <> cold OR hot <> pairs THEN
-			RETURN NEXT format('%s: %s hot rows, %s cold rows, %s pairs', p.view, hot, cold, pairs);
+			RETURN NEXT format('%s: %s hot rows, %s cold rows, %s pairs', p.relation, hot, cold, pairs);
 		END IF;
-		IF NOT p.pointers_valid THEN RETURN NEXT p.view || ': pointers need relink()'; END IF;
+		IF NOT p.pointers_valid THEN RETURN NEXT p.relation || ': pointers need relink()'; END IF;
 	END LOOP;
 END \$\$;
 SQL
