@@ -142,6 +142,11 @@ COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
 CREATE FUNCTION vertical_partition_internal.tell(level text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
 RETURNS void LANGUAGE C AS 'MODULE_PATHNAME', 'vp_tell';
 
+-- Report the progress of split(), merge() or relink().  If total is given, the next INSERT copies
+-- about this number of rows.  See vertical_partition_progress.c.
+CREATE FUNCTION vertical_partition_internal.report(command text, relation oid, phase text, total bigint DEFAULT NULL)
+RETURNS void LANGUAGE C AS 'MODULE_PATHNAME', 'vp_report';
+
 -- Run statements as the owner of a table.
 CREATE FUNCTION vertical_partition_internal.run(owner oid, statements text[])
 RETURNS void LANGUAGE plpgsql
@@ -1486,7 +1491,9 @@ BEGIN
     END IF;
     PERFORM vertical_partition_internal.check_preload(vertical_partition_internal.qualified_name(rel), coalesce(force, false))
     FROM pg_class c WHERE c.oid = rel AND c.relkind = 'r';
+    PERFORM vertical_partition_internal.report('split', rel, 'waiting for locks');
     class := vertical_partition_internal.lock_relation(relation, 'split', true);
+    PERFORM vertical_partition_internal.report('split', rel, 'preparing');
     owner := class.relowner;
     view_name := vertical_partition_internal.qualified_name(rel);
     schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
@@ -1649,6 +1656,7 @@ BEGIN
         FROM unnest(ARRAY[hot_oid, cold_oid]) part WHERE class.relreplident IN ('f', 'n')));
 
     -- the rows; the surrogate key of a row is computed from its TID in the table
+    PERFORM vertical_partition_internal.report('split', rel, 'copying rows to the cold part', class.reltuples::bigint);
     SELECT vertical_partition_internal.copy_rows(owner, cold_oid,
             concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
             format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names),
@@ -1656,6 +1664,7 @@ BEGIN
         INTO cold_rows
         FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FROM vertical_partition_internal.columns(rel) a
             WHERE a.attnum = ANY (copied || cold) AND a.generated IS NULL) c (names);
+    PERFORM vertical_partition_internal.report('split', rel, 'copying rows to the hot part', cold_rows);
     SELECT vertical_partition_internal.copy_rows(owner, hot_oid, concat_ws(', ', c.names, quote_ident(hidden)),
             format('SELECT %s FROM ONLY %s t%s', concat_ws(', ', c.sources,
                     CASE method WHEN 'surrogate_key' THEN number WHEN 'row_pointer' THEN 'c.ctid' END),
@@ -1677,6 +1686,7 @@ BEGIN
     END IF;
 
     -- indexes, constraints and foreign keys that refer to them
+    PERFORM vertical_partition_internal.report('split', rel, 'building indexes and constraints');
     PERFORM vertical_partition_internal.define(owner, definitions, hot_oid, hot, cold_oid);
     IF method <> 'row_pointer' THEN
         PERFORM vertical_partition_internal.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', vertical_partition_internal.qualified_name(cold_oid),
@@ -1689,6 +1699,7 @@ BEGIN
         old_keys := old_keys || r.constraint_oid;
         new_keys := new_keys || vertical_partition_internal.replace_foreign_key(r.constraint_oid, r.head, r.part, r.tail);
     END LOOP;
+    PERFORM vertical_partition_internal.report('split', rel, 'performing final cleanup');
     PERFORM vertical_partition_internal.publish(ARRAY[hot_oid, cold_oid], ARRAY[rel]);
     PERFORM vertical_partition_internal.execute_as(owner,
         format('ANALYZE %s, %s', vertical_partition_internal.qualified_name(hot_oid), vertical_partition_internal.qualified_name(cold_oid)));
@@ -1783,7 +1794,9 @@ DECLARE
     n bigint;
     r record;
 BEGIN
+    PERFORM vertical_partition_internal.report('merge', relation, 'waiting for locks');
     class := vertical_partition_internal.lock_relation(relation, 'merge', true);
+    PERFORM vertical_partition_internal.report('merge', relation, 'preparing');
     owner := class.relowner;
     layout := vertical_partition_internal.split_layout(relation);
     view_name := vertical_partition_internal.qualified_name(relation);
@@ -1883,6 +1896,8 @@ BEGIN
         SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition_internal.qualified_name(new_oid), CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         WHERE identity IN ('f', 'n')));
 
+    PERFORM vertical_partition_internal.report('merge', relation, 'copying rows to the table',
+        (SELECT c.reltuples::bigint FROM pg_class c WHERE c.oid = layout.hot));
     copied := vertical_partition_internal.copy_rows(owner, new_oid, r.names,
         format('SELECT %s FROM %s', r.names, vertical_partition_internal.qualified_name(relation)), view_name);
     n := vertical_partition_internal.execute_as(owner, format('SELECT count(*) FROM ONLY %s', vertical_partition_internal.qualified_name(layout.cold)));
@@ -1892,11 +1907,13 @@ BEGIN
     END IF;
 
     -- indexes, constraints and foreign keys that refer to them
+    PERFORM vertical_partition_internal.report('merge', relation, 'building indexes and constraints');
     PERFORM vertical_partition_internal.define(owner, definitions, new_oid, '{}', new_oid);
     FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition_internal.foreign_keys_to(part, family) f LOOP
         old_keys := old_keys || r.constraint_oid;
         new_keys := new_keys || vertical_partition_internal.replace_foreign_key(r.constraint_oid, r.head, new_oid, r.tail);
     END LOOP;
+    PERFORM vertical_partition_internal.report('merge', relation, 'performing final cleanup');
     PERFORM vertical_partition_internal.publish(ARRAY[new_oid], ARRAY[layout.hot, layout.cold]);
     PERFORM vertical_partition_internal.execute_as(owner, 'ANALYZE ' || vertical_partition_internal.qualified_name(new_oid));
 
@@ -1942,7 +1959,9 @@ DECLARE
     surplus bigint;
     changed bigint;
 BEGIN
+    PERFORM vertical_partition_internal.report('relink', relation, 'waiting for locks');
     owner := (vertical_partition_internal.lock_relation(relation, 'relink', false)).relowner;
+    PERFORM vertical_partition_internal.report('relink', relation, 'checking keys');
     layout := vertical_partition_internal.split_layout(relation);
     IF layout.method <> 'row_pointer' THEN
         RAISE EXCEPTION 'split table % has no row pointers', relation USING ERRCODE = 'wrong_object_type',
@@ -1965,6 +1984,7 @@ BEGIN
         PERFORM vertical_partition_internal.tell('warning', format('%s rows of %s belong to no row of %s', surplus, layout.cold, layout.hot));
     END IF;
 
+    PERFORM vertical_partition_internal.report('relink', relation, 'setting pointers');
     changed := vertical_partition_internal.point_rows(layout.hot, layout.link_column,
         format('SELECT h.ctid, c.ctid FROM ONLY %s h JOIN ONLY %s c ON %s WHERE h.%I OPERATOR(pg_catalog.<>) c.ctid',
             hot_name, cold_name, link, layout.link_column));
@@ -2014,6 +2034,30 @@ COMMENT ON COLUMN vertical_partition.status.hot_bytes IS 'size of the hot part, 
 COMMENT ON COLUMN vertical_partition.status.cold_bytes IS 'size of the cold part, with indexes and TOAST';
 COMMENT ON COLUMN vertical_partition.status.pointers_valid IS
 'of row_pointer: false if relink() is needed; NULL for the other methods';
+
+-- The mark in the last parameter distinguishes these functions from CREATE INDEX.  The arrays are
+-- those of vertical_partition_progress.c.
+CREATE VIEW vertical_partition.progress AS
+SELECT p.pid, p.datid, d.datname, p.param18::pg_catalog.oid AS relid,
+    ('{split,merge,relink}'::pg_catalog.text[])[((p.param20 OPERATOR(pg_catalog.>>) 8) OPERATOR(pg_catalog.&) 255)::pg_catalog.int4] AS command,
+    ('{waiting for locks,preparing,copying rows to the cold part,copying rows to the hot part,copying rows to the table,'
+        'building indexes and constraints,checking keys,setting pointers,performing final cleanup}'::pg_catalog.text[])
+        [(p.param20 OPERATOR(pg_catalog.&) 255)::pg_catalog.int4] AS phase,
+    p.param13 AS tuples_done, p.param12 AS tuples_total, p.param19 AS indexes_done
+FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') p
+    LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid
+WHERE p.param20 OPERATOR(pg_catalog.>>) 16 OPERATOR(pg_catalog.=) 1987076466;
+GRANT SELECT ON vertical_partition.progress TO PUBLIC;
+COMMENT ON VIEW vertical_partition.progress IS 'tables that split(), merge() or relink() works on now';
+COMMENT ON COLUMN vertical_partition.progress.pid IS 'process ID of the session';
+COMMENT ON COLUMN vertical_partition.progress.datid IS 'OID of its database';
+COMMENT ON COLUMN vertical_partition.progress.datname IS 'name of its database';
+COMMENT ON COLUMN vertical_partition.progress.relid IS 'OID of the table, or of the view of the split table';
+COMMENT ON COLUMN vertical_partition.progress.command IS 'split, merge or relink';
+COMMENT ON COLUMN vertical_partition.progress.phase IS 'what is done now';
+COMMENT ON COLUMN vertical_partition.progress.tuples_done IS 'rows that this phase has processed, or rows of the index that is built';
+COMMENT ON COLUMN vertical_partition.progress.tuples_total IS 'rows that this phase has to process, estimated';
+COMMENT ON COLUMN vertical_partition.progress.indexes_done IS 'indexes that have been built';
 
 -- Prevent DROP EXTENSION ... CASCADE from dropping the views of split tables.
 CREATE FUNCTION vertical_partition_internal.guard_drop()

@@ -50,6 +50,7 @@ _PG_init(void)
 
 	vp_guard_init();
 	vp_layout_init();
+	vp_progress_init();
 	vp_rewrite_init();
 	vp_write_init();
 	vp_utility_init();

@@ -45,6 +45,29 @@ extern bool vp_set_row_pointers(const struct VpLayout *layout);
 /* vertical_partition_owner.c */
 extern void vp_check_owner(Oid relid);
 
+/* What split(), merge() or relink() has done */
+typedef struct VpProgress
+{
+	bool		active;			/* does one of these functions run? */
+	int			command;		/* number of the command, or 0 */
+	int			phase;
+	Oid			relid;
+	bool		counts;			/* does the phase count rows? */
+	int64		total;
+	int64		done;
+	int			indexes;		/* indexes that are built */
+	int			building;		/* indexes of the statement that runs now */
+} VpProgress;
+
+/* vertical_partition_progress.c */
+extern void vp_progress_begin(VpProgress *saved);
+extern void vp_progress_end(const VpProgress *saved, bool failed);
+extern void vp_progress_publish(void);
+extern void vp_progress_row(void);
+extern void vp_progress_statement(const char *statement);
+extern void vp_progress_statement_done(void);
+extern void vp_progress_total(int64 total);
+
 /* vertical_partition_rewrite.c */
 extern bool vp_planner_hooked;
 
@@ -59,6 +82,7 @@ extern void vp_check_replica_role(Oid view);
 /* Initialization of each file when the library is loaded */
 extern void vp_guard_init(void);
 extern void vp_layout_init(void);
+extern void vp_progress_init(void);
 extern void vp_rewrite_init(void);
 extern void vp_track_init(void);
 extern void vp_utility_init(void);

@@ -232,6 +232,7 @@ vp_call_internal(PG_FUNCTION_ARGS)
 	LOCAL_FCINFO(inner, FUNC_MAX_ARGS);
 	FmgrInfo   *function = (FmgrInfo *) fcinfo->flinfo->fn_extra;
 	VpInternalCall call = {inner, (Datum) 0};
+	VpProgress	progress;
 
 	if (function == NULL)
 	{
@@ -242,7 +243,18 @@ vp_call_internal(PG_FUNCTION_ARGS)
 	InitFunctionCallInfoData(*inner, function, fcinfo->nargs, fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
 	for (int i = 0; i < fcinfo->nargs; i++)
 		inner->args[i] = fcinfo->args[i];
-	vp_call_quietly(invoke, &call);
+	vp_progress_begin(&progress);
+	PG_TRY();
+	{
+		vp_call_quietly(invoke, &call);
+	}
+	PG_CATCH();
+	{
+		vp_progress_end(&progress, true);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	vp_progress_end(&progress, false);
 	fcinfo->isnull = inner->isnull;
 
 	return call.result;

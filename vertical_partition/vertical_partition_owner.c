@@ -133,6 +133,7 @@ execute(const char *statement)
 	int			result;
 	int64		value;
 
+	vp_progress_statement(statement);
 	vp_enter_user_code(&saved, statement);
 	SPI_connect();
 	result = SPI_execute(statement, false, 0);
@@ -149,6 +150,7 @@ execute(const char *statement)
 	}
 	SPI_finish();
 	vp_leave_user_code(&saved);
+	vp_progress_statement_done();
 
 	return value;
 }
@@ -331,6 +333,7 @@ vp_lock_relation(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (!may_lock(relid, partner_of))
 		PG_RETURN_BOOL(true);
+	vp_progress_publish();
 	if (PG_ARGISNULL(3))
 		LockRelationOid(relid, mode);
 	else
@@ -566,6 +569,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	current = table_slot_create(rel, NULL);
 	slot = table_slot_create(rel, NULL);
 	PushActiveSnapshot(estate->es_snapshot);
+	vp_progress_total(tuplestore_tuple_count(store));
 
 	while (tuplestore_gettupleslot(store, true, false, pointers))
 	{
@@ -581,6 +585,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 		point_row(estate, info, link, (ItemPointer) DatumGetPointer(tid), (ItemPointer) DatumGetPointer(cold),
 				  current, slot);
 		ResetPerTupleExprContext(estate);
+		vp_progress_row();
 		count++;
 	}
 

@@ -1,0 +1,131 @@
+# Test the view vertical_partition.progress.  Functions in generated columns and in an index wait for
+# locks that another session holds, so that split(), merge() and relink() stop in each phase.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = partition_node('progress');
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION vertical_partition;
+CREATE ROLE other LOGIN;
+CREATE ROLE monitor LOGIN IN ROLE pg_read_all_stats;
+CREATE FUNCTION hold(n int, key int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+$$ BEGIN IF n = 500 THEN PERFORM pg_advisory_xact_lock_shared(key); END IF; RETURN n; END $$;
+CREATE TABLE t (id int PRIMARY KEY, n int, c text,
+	cold int GENERATED ALWAYS AS (hold(id, 1)) STORED, hot int GENERATED ALWAYS AS (hold(n, 2)) STORED);
+INSERT INTO t SELECT i, i, repeat('c', 100) FROM generate_series(1, 1000) i;
+CREATE INDEX later ON t (hold(n, 3));
+CREATE INDEX ON t (n);
+ANALYZE t;
+SQL
+my $brake = $node->background_psql('postgres');
+my $worker = $node->background_psql('postgres');
+my $report = 'SELECT command, phase, tuples_done, tuples_total, indexes_done FROM vertical_partition.progress';
+
+# Run the statement, and stop it at each of these locks in turn.  An entry has a statement that takes
+# the lock, a statement that releases it, and the expected report.
+sub stops_at
+{
+	my ($statement, @stops) = @_;
+
+	$brake->query_safe($_->[0]) foreach @stops;
+	$worker->query_until(qr/begins/, "\\echo begins\n$statement;\n\\echo ends\n");
+	foreach my $stop (@stops)
+	{
+		my ($take, $release, $expected, $name) = @$stop;
+		$node->poll_query_until('postgres',
+				q{SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted) AND EXISTS }
+			  . qq{(SELECT FROM vertical_partition.progress WHERE phase LIKE '$name%')})
+		  or diag($node->safe_psql('postgres', $report));
+		like($node->safe_psql('postgres', $report), $expected, "$statement: $name");
+		$brake->query_safe($release);
+	}
+	$worker->query_until(qr/^ends$/m, '');
+	is($node->safe_psql('postgres', $report), '', "$statement: the report ends");
+}
+
+sub advisory
+{
+	my ($key, $expected, $name) = @_;
+	return [
+		"SELECT pg_advisory_lock($key)", "SELECT pg_advisory_unlock($key)", $expected, $name ];
+}
+my $relation = [
+	'BEGIN; LOCK TABLE t IN ROW EXCLUSIVE MODE',
+	'COMMIT', qr/^\w+\|waiting for locks\|0\|0\|0$/,
+	'waiting for locks' ];
+
+stops_at(
+	q{SELECT vertical_partition.split('t', '{c,cold}', 'row_pointer')},
+	$relation,
+	advisory(1, qr/^split\|copying rows to the cold part\|500\|1000\|0$/, 'copying rows to the cold'),
+	advisory(2, qr/^split\|copying rows to the hot part\|500\|1000\|0$/, 'copying rows to the hot'),
+	advisory(3, qr/^split\|building indexes and constraints\|\d+\|\d+\|[01]$/, 'building'));
+# Move the cold rows, in another order.
+$node->safe_psql('postgres', <<'SQL');
+CREATE INDEX backwards ON t_cold ((- id));
+SELECT vertical_partition.forget_row_pointers('t_cold');
+CLUSTER t_cold USING backwards;
+SQL
+$brake->query_safe('SELECT pg_advisory_lock(3)');
+$worker->query_until(qr/begins/,
+	"\\echo begins\nBEGIN; SELECT vertical_partition.relink('t');\n\\echo ends\n");
+$node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
+  or die 'relink() does not wait';
+like($node->safe_psql('postgres', $report),
+	qr/^relink\|setting pointers\|\d+\|1000\|0$/, 'relink(): setting pointers');
+
+# Who sees the report
+my $who = q{SELECT count(*), bool_and(relid = 't'::regclass AND datname = 'postgres' AND pid IN
+	(SELECT pid FROM pg_stat_activity WHERE query LIKE '%relink%')) FROM vertical_partition.progress};
+is($node->safe_psql('postgres', $who, extra_params => [ '-U', 'monitor' ]),
+	'1|t', 'pg_read_all_stats sees the report');
+is($node->safe_psql('postgres', $who, extra_params => [ '-U', 'other' ]),
+	'0|', 'another role does not see it');
+$brake->query_safe('SELECT pg_advisory_unlock(3)');
+$worker->query_until(qr/^ends$/m, '');
+is($node->safe_psql('postgres', $report),
+	'', 'relink(): the report ends, although the transaction goes on');
+
+# CREATE INDEX has no mark, also in a session that has split a table.
+$worker->query_until(qr/committed/, "COMMIT;\n\\echo committed\n");
+$brake->query_safe('SELECT pg_advisory_lock(3)');
+$worker->query_until(qr/begins/,
+	"\\echo begins\nCREATE INDEX again ON t_hot (hold(n, 3));\n\\echo ends\n");
+$node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
+  or die 'CREATE INDEX does not wait';
+is( $node->safe_psql('postgres',
+		"SELECT count(*), (SELECT count(*) FROM vertical_partition.progress) FROM pg_stat_progress_create_index"
+	),
+	'1|0',
+	'CREATE INDEX is not in the view');
+$brake->query_safe('SELECT pg_advisory_unlock(3)');
+$worker->query_until(qr/^ends$/m, '');
+
+stops_at(
+	q{SELECT vertical_partition.merge('t')},
+	[
+		'BEGIN; LOCK TABLE t_hot IN ROW EXCLUSIVE MODE',
+		'COMMIT', qr/^merge\|waiting for locks\|0\|0\|0$/,
+		'waiting for locks' ],
+	advisory(1, qr/^merge\|copying rows to the table\|\d+\|1000\|0$/, 'copying rows'),
+	advisory(3, qr/^merge\|building indexes and constraints\|\d+\|\d+\|[0123]$/, 'building'));
+
+# A function that fails leaves no report, also if the transaction goes on.
+$node->safe_psql('postgres', 'ALTER TABLE t ADD CHECK (id <> 2000)');
+is( $node->safe_psql('postgres',
+		qq{DO \$\$ BEGIN PERFORM vertical_partition.split('t', '{n}'); EXCEPTION WHEN OTHERS THEN NULL; END \$\$; $report}
+	),
+	'',
+	'no report after an error');
+$brake->quit;
+$worker->quit;
+$node->stop;
+
+done_testing();
