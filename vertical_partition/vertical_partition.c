@@ -48,6 +48,7 @@ _PG_init(void)
 							 false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 
+	vp_explain_init();
 	vp_guard_init();
 	vp_layout_init();
 	vp_progress_init();

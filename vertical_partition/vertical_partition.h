@@ -80,6 +80,7 @@ extern PGDLLEXPORT Datum vp_write_row(PG_FUNCTION_ARGS);
 extern void vp_check_replica_role(Oid view);
 
 /* Initialization of each file when the library is loaded */
+extern void vp_explain_init(void);
 extern void vp_guard_init(void);
 extern void vp_layout_init(void);
 extern void vp_progress_init(void);

@@ -49,6 +49,14 @@
 #define pg_fallthrough	__attribute__((fallthrough))
 #endif
 
+/* Since 18, a hook lets EXPLAIN print properties of a plan. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain.h"
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#define COMPAT_HAS_EXPLAIN_PER_PLAN
+#endif
+
 /* The server's detail message for a column that cannot be altered */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_DEPENDS_ON_COLUMN	"%s depends on column \"%s\"."
