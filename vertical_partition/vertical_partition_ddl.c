@@ -574,7 +574,7 @@ carry_schema(VpDdl *ddl)
 	{
 		if (OidIsValid(schema) && get_rel_namespace(parts[i]) != schema)
 			vp_run_statement(psprintf("ALTER TABLE %s SET SCHEMA %s", vp_qualified_name(parts[i]),
-							 quote_identifier(get_namespace_name(schema))));
+									  quote_identifier(get_namespace_name(schema))));
 	}
 }
 

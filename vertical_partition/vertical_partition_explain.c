@@ -148,7 +148,7 @@ describe_use(const PlannedStmt *stmt, Oid view)
 {
 	const VpLayout *layout = vp_layout(view);
 	SplitUse	use = {0};
-	const char *text;
+	const char *what;
 
 	if (layout == NULL)
 		return NULL;
@@ -159,17 +159,17 @@ describe_use(const PlannedStmt *stmt, Oid view)
 	count_uses(stmt->planTree, &use);
 	count_list(stmt->subplans, &use);
 	if (use.arbiter)
-		text = "arbiter index";
+		what = "arbiter index";
 	else if (use.hot_scans <= use.cold_scans)
 		return NULL;
 	else if (use.update)
-		text = "update";
+		what = "update";
 	else if (use.locks)
-		text = "row locks";
+		what = "row locks";
 	else
-		text = "read";
+		what = "read";
 	return psprintf("%s (hot part: %s)",
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(view)), get_rel_name(view)), text);
+					quote_qualified_identifier(get_namespace_name(get_rel_namespace(view)), get_rel_name(view)), what);
 }
 
 /* Hook of EXPLAIN: add a property to the plan. */
@@ -178,7 +178,7 @@ explain_per_plan(PlannedStmt *stmt, IntoClause *into, struct ExplainState *es, c
 				 ParamListInfo params, QueryEnvironment *query_env)
 {
 	List	   *views = NIL;
-	List	   *texts = NIL;
+	List	   *uses = NIL;
 	ListCell   *lc;
 
 	if (next_explain_per_plan)
@@ -193,13 +193,13 @@ explain_per_plan(PlannedStmt *stmt, IntoClause *into, struct ExplainState *es, c
 	}
 	foreach(lc, views)
 	{
-		char	   *text = describe_use(stmt, lfirst_oid(lc));
+		char	   *use = describe_use(stmt, lfirst_oid(lc));
 
-		if (text)
-			texts = lappend(texts, text);
+		if (use)
+			uses = lappend(uses, use);
 	}
-	if (texts != NIL)
-		ExplainPropertyList("Split Table", texts, es);
+	if (uses != NIL)
+		ExplainPropertyList("Split Table", uses, es);
 }
 
 #endif

@@ -84,7 +84,8 @@ $node->safe_psql('postgres',
   foreach sort keys %methods;
 $node->safe_psql('postgres', "SELECT toast_policy.enable('$_', 'filler')")
   foreach qw(pgbench_accounts_cold pgbench_branches_cold pgbench_history);
-is( $node->safe_psql('postgres', 'SELECT relation, method FROM vertical_partition.status ORDER BY 1'),
+is( $node->safe_psql(
+		'postgres', 'SELECT relation, method FROM vertical_partition.status ORDER BY 1'),
 	join("\n", map { "pgbench_$_|$methods{$_}" } sort keys %methods),
 	'the tables are split');
 is( $node->safe_psql(

@@ -26,7 +26,8 @@ ANALYZE t;
 SQL
 my $brake = $node->background_psql('postgres');
 my $worker = $node->background_psql('postgres');
-my $report = 'SELECT command, phase, tuples_done, tuples_total, indexes_done FROM vertical_partition.progress';
+my $report =
+  'SELECT command, phase, tuples_done, tuples_total, indexes_done FROM vertical_partition.progress';
 
 # Run the statement, and stop it at each of these locks in turn.  An entry has a statement that takes
 # the lock, a statement that releases it, and the expected report.
@@ -53,18 +54,22 @@ sub stops_at
 sub advisory
 {
 	my ($key, $expected, $name) = @_;
-	return [
-		"SELECT pg_advisory_lock($key)", "SELECT pg_advisory_unlock($key)", $expected, $name ];
+	return [ "SELECT pg_advisory_lock($key)", "SELECT pg_advisory_unlock($key)", $expected, $name ];
 }
 my $relation = [
 	'BEGIN; LOCK TABLE t IN ROW EXCLUSIVE MODE',
-	'COMMIT', qr/^\w+\|waiting for locks\|0\|0\|0$/,
-	'waiting for locks' ];
+	'COMMIT',
+	qr/^\w+\|waiting for locks\|0\|0\|0$/,
+	'waiting for locks'
+];
 
 stops_at(
 	q{SELECT vertical_partition.split('t', '{c,cold}', 'row_pointer')},
 	$relation,
-	advisory(1, qr/^split\|copying rows to the cold part\|500\|1000\|0$/, 'copying rows to the cold'),
+	advisory(
+		1,
+		qr/^split\|copying rows to the cold part\|500\|1000\|0$/,
+		'copying rows to the cold'),
 	advisory(2, qr/^split\|copying rows to the hot part\|500\|1000\|0$/, 'copying rows to the hot'),
 	advisory(3, qr/^split\|building indexes and constraints\|\d+\|\d+\|[01]$/, 'building'));
 # Move the cold rows, in another order.
@@ -78,8 +83,10 @@ $worker->query_until(qr/begins/,
 	"\\echo begins\nBEGIN; SELECT vertical_partition.relink('t');\n\\echo ends\n");
 $node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
   or die 'relink() does not wait';
-like($node->safe_psql('postgres', $report),
-	qr/^relink\|setting pointers\|\d+\|1000\|0$/, 'relink(): setting pointers');
+like(
+	$node->safe_psql('postgres', $report),
+	qr/^relink\|setting pointers\|\d+\|1000\|0$/,
+	'relink(): setting pointers');
 
 # Who sees the report
 my $who = q{SELECT count(*), bool_and(relid = 't'::regclass AND datname = 'postgres' AND pid IN
@@ -100,7 +107,8 @@ $worker->query_until(qr/begins/,
 	"\\echo begins\nCREATE INDEX again ON t_hot (hold(n, 3));\n\\echo ends\n");
 $node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
   or die 'CREATE INDEX does not wait';
-is( $node->safe_psql('postgres',
+is( $node->safe_psql(
+		'postgres',
 		"SELECT count(*), (SELECT count(*) FROM vertical_partition.progress) FROM pg_stat_progress_create_index"
 	),
 	'1|0',
@@ -112,14 +120,17 @@ stops_at(
 	q{SELECT vertical_partition.merge('t')},
 	[
 		'BEGIN; LOCK TABLE t_hot IN ROW EXCLUSIVE MODE',
-		'COMMIT', qr/^merge\|waiting for locks\|0\|0\|0$/,
-		'waiting for locks' ],
+		'COMMIT',
+		qr/^merge\|waiting for locks\|0\|0\|0$/,
+		'waiting for locks'
+	],
 	advisory(1, qr/^merge\|copying rows to the table\|\d+\|1000\|0$/, 'copying rows'),
 	advisory(3, qr/^merge\|building indexes and constraints\|\d+\|\d+\|[0123]$/, 'building'));
 
 # A function that fails leaves no report, also if the transaction goes on.
 $node->safe_psql('postgres', 'ALTER TABLE t ADD CHECK (id <> 2000)');
-is( $node->safe_psql('postgres',
+is( $node->safe_psql(
+		'postgres',
 		qq{DO \$\$ BEGIN PERFORM vertical_partition.split('t', '{n}'); EXCEPTION WHEN OTHERS THEN NULL; END \$\$; $report}
 	),
 	'',
