@@ -32,12 +32,14 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
+#include "utils/syscache.h"
 
 #include "compact_advise.h"
 #include "compact_advise_size.h"
@@ -48,6 +50,75 @@
 #define ORDER_ROWS			10000
 #define ORDER_VALUES		400000
 #define SIZE_PAGES			1000
+
+/*
+ * Arguments
+ */
+
+/*
+ * Raise an error if an argument is NULL.  function is the name of the called
+ * SQL function.  nullable has the bit 1 << i if argument i may be NULL.
+ */
+void
+compact_advise_refuse_null(FunctionCallInfo fcinfo, const char *function, int nullable)
+{
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		HeapTuple	tuple;
+		Oid		   *types;
+		char	  **names;
+		char	   *modes;
+
+		if (!PG_ARGISNULL(i) || (nullable & (1 << i)))
+			continue;
+		tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(fcinfo->flinfo->fn_oid));
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for function %u", fcinfo->flinfo->fn_oid);
+		(void) get_func_arg_info(tuple, &types, &names, &modes);
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument \"%s\" of %s must not be null", names[i], function)));
+	}
+}
+
+/* Return the names in an array of type name[], as a list of char *. */
+List *
+compact_advise_column_names(ArrayType *names)
+{
+	List	   *result = NIL;
+	Datum	   *elems;
+	bool	   *nulls;
+	int			n;
+
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &elems, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the name of a column must not be null")));
+		result = lappend(result, pstrdup(NameStr(*DatumGetName(elems[i]))));
+	}
+
+	return result;
+}
+
+/* Return the column of that name.  Raise an error if there is none. */
+AdviseColumn *
+compact_advise_find_column(const Advice *advice, const char *name)
+{
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (strcmp(NameStr(advice->columns[i].att->attname), name) == 0)
+			return &advice->columns[i];
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("column \"%s\" of relation \"%s\" does not exist",
+					name, RelationGetRelationName(advice->rel))));
+
+	return NULL;				/* keep compiler quiet */
+}
 
 /* Return true if the advice converts a column to a type of that kind. */
 static bool
@@ -147,6 +218,29 @@ check_views(Advice *advice)
 		compact_advise_add_blocker(advice, 0, "views are nested too deeply, or refer to themselves");
 	else
 		(void) compact_advise_look_at_views(advice, views, NULL);
+	if (views == NIL || too_deep || !advice->options.whole_views)
+		return;
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		ListCell   *lc;
+
+		if (column->kind == ADVISE_KEEP)
+			continue;
+		views = compact_advise_dependent_views(advice, psprintf("%d", column->att->attnum), NULL);
+		foreach(lc, compact_advise_unrestorable(advice, views))
+			compact_advise_add_blocker(advice, column->att->attnum, lfirst(lc));
+	}
+}
+
+/* Convert the columns that the options name, and no others. */
+static void
+choose_named(Advice *advice)
+{
+	for (int i = 0; i < advice->ncolumns; i++)
+		advice->columns[i].by_name = true;
+	for (int i = 0; i < list_length(advice->options.columns); i++)
+		compact_advise_find_column(advice, list_nth(advice->options.columns, i))->by_name = false;
 }
 
 /* Make proposals, and find what blocks them. */
@@ -157,6 +251,8 @@ judge(Advice *advice)
 	compact_advise_check_indexes(advice);
 	compact_advise_look_at_expressions(advice);
 	check_views(advice);
+	if (advice->options.only_named)
+		choose_named(advice);
 }
 
 /*
@@ -198,7 +294,8 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 	if (options->sample_pages < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the number of pages to sample must not be negative")));
+				 errmsg("argument \"sample_pages\" must not be negative, but is %d", options->sample_pages),
+				 errhint("Use 0 to read all pages.")));
 
 	advice->rel = rel;
 	advice->options = *options;

@@ -18,6 +18,7 @@
 #include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 #include "storage/block.h"
+#include "utils/array.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -45,6 +46,10 @@ typedef struct AdviseOptions
 	bool		round_seconds;	/* include timestamps that may have fractions */
 	int			sample_pages;	/* read at most so many pages; 0: all */
 	bool		predict;		/* simulate the pages */
+	bool		whole_views;	/* look for every view that convert() could
+								 * not create again */
+	bool		only_named;		/* convert the columns below, and no others */
+	List	   *columns;		/* names */
 } AdviseOptions;
 
 /* A proposed type, which its extension may have to create first. */
@@ -177,6 +182,10 @@ compact_advise_numeric_scale(int32 typmod)
 }
 
 /* compact_advise.c */
+extern void compact_advise_refuse_null(FunctionCallInfo fcinfo, const char *function,
+									   int nullable);
+extern List *compact_advise_column_names(ArrayType *names);
+extern AdviseColumn *compact_advise_find_column(const Advice *advice, const char *name);
 extern Advice *compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
 								   LOCKMODE lockmode);
 
@@ -191,7 +200,8 @@ extern void compact_advise_keep(AdviseColumn *column, char *reason);
 /* compact_advise_statement.c */
 extern char *compact_advise_column_clause(const AdviseColumn *column);
 extern char *compact_advise_storage_clauses(const AdviseColumn *column, const char *separator);
-extern char *compact_advise_alter_statement(const Advice *advice);
+extern char *compact_advise_convert_statement(const Advice *advice, List *columns);
+extern char *compact_advise_revert_statement(const Advice *advice, List *columns);
 extern char *compact_advise_create_statement(const Advice *advice);
 
 /* compact_advise_native.c */

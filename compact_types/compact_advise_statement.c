@@ -102,31 +102,66 @@ append_extensions(StringInfo buf, const Advice *advice)
 	}
 }
 
-char *
-compact_advise_alter_statement(const Advice *advice)
+/* Append the table and an array of the columns, as arguments. */
+static void
+append_arguments(StringInfo buf, const Advice *advice, List *columns)
 {
+	const char *separator = "";
+	ListCell   *lc;
+
+	appendStringInfo(buf, "%s, ARRAY[",
+					 quote_literal_cstr(quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
+																   RelationGetRelationName(advice->rel))));
+	foreach(lc, columns)
+	{
+		appendStringInfo(buf, "%s%s", separator, quote_literal_cstr(lfirst(lc)));
+		separator = ", ";
+	}
+	appendStringInfoChar(buf, ']');
+}
+
+/*
+ * Return the statement that converts the columns of these names.  Its options
+ * are those of the advice, so that convert() makes the same proposals.
+ */
+char *
+compact_advise_convert_statement(const Advice *advice, List *columns)
+{
+	const AdviseOptions *options = &advice->options;
 	StringInfoData buf;
-	const char *separator;
 
 	initStringInfo(&buf);
-	append_extensions(&buf, advice);
-	appendStringInfo(&buf, "ALTER TABLE %s",
-					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
-												RelationGetRelationName(advice->rel)));
-	separator = "\n";
-	for (int i = 0; i < advice->ncolumns; i++)
-	{
-		const AdviseColumn *column = &advice->columns[i];
+	appendStringInfo(&buf, "SELECT * FROM %s.convert(",
+					 quote_identifier(get_namespace_name(advice->nspid)));
+	append_arguments(&buf, advice, columns);
+	appendStringInfo(&buf, "%s%s%s%s)",
+					 options->narrow ? ", narrow => true" : "",
+					 options->narrow_keys ? ", narrow_keys => true" : "",
+					 options->fixed_varchar ? ", fixed_varchar => true" : "",
+					 options->round_seconds ? ", round_seconds => true" : "");
 
-		if (!compact_advise_converts(advice, column))
-			continue;
-		appendStringInfo(&buf, "%s  %s USING %s::%s%s", separator, compact_advise_column_clause(column),
-						 quote_identifier(NameStr(column->att->attname)), column->type.sql,
-						 compact_advise_storage_clauses(column, ",\n  "));
-		separator = ",\n";
-	}
+	return buf.data;
+}
 
-	return separator[0] == ',' ? buf.data : NULL;
+/*
+ * Return the statement that takes this conversion back, or NULL for a
+ * temporary table, whose former types are not noted.
+ */
+char *
+compact_advise_revert_statement(const Advice *advice, List *columns)
+{
+	StringInfoData buf;
+
+	if (advice->rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return NULL;
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "SELECT * FROM %s.revert(",
+					 quote_identifier(get_namespace_name(advice->nspid)));
+	append_arguments(&buf, advice, columns);
+	appendStringInfoChar(&buf, ')');
+
+	return buf.data;
 }
 
 /*

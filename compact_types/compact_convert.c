@@ -67,12 +67,16 @@
 #define PROGRESS_CONVERT_ROWS_TOTAL		17
 #define PROGRESS_CONVERT_ROWS_DONE		18
 #define PROGRESS_CONVERT_MARK			19
-#define CONVERT_MARK					0x636f6d70	/* marks a conversion */
+
+/* The marks, which the view compact_types.progress looks for. */
+#define CONVERT_MARK	0x636f6e76
+#define REVERT_MARK		0x72657665
 
 /* The conversion whose rows convert_row() counts, if relid is valid. */
 static struct
 {
 	Oid			relid;
+	int64		mark;
 	int64		rows_total;
 	int64		rows_done;
 }			progress;
@@ -92,7 +96,7 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 		{
 			compat_progress_begin_rewrite(progress.relid);
 			pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_TOTAL, progress.rows_total);
-			pgstat_progress_update_param(PROGRESS_CONVERT_MARK, CONVERT_MARK);
+			pgstat_progress_update_param(PROGRESS_CONVERT_MARK, progress.mark);
 		}
 		pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_DONE, progress.rows_done);
 	}
@@ -110,9 +114,7 @@ bool *
 compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 {
 	bool	   *chosen = palloc0(advice->ncolumns + 1);
-	Datum	   *elems;
-	bool	   *nulls;
-	int			n;
+	ListCell   *lc;
 
 	if (names == NULL)
 	{
@@ -121,38 +123,24 @@ compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 		return chosen;
 	}
 
-	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &elems, &nulls, &n);
-	for (int k = 0; k < n; k++)
+	foreach(lc, compact_advise_column_names(names))
 	{
-		const char *name;
-		int			i;
+		const char *name = lfirst(lc);
+		const AdviseColumn *column = compact_advise_find_column(advice, name);
 
-		if (nulls[k])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("the name of a column must not be null")));
-		name = NameStr(*DatumGetName(elems[k]));
-		for (i = 0; i < advice->ncolumns; i++)
-		{
-			if (strcmp(NameStr(advice->columns[i].att->attname), name) == 0)
-				break;
-		}
-		if (i == advice->ncolumns)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" of relation \"%s\" does not exist",
-							name, RelationGetRelationName(advice->rel))));
-		if (advice->columns[i].kind == ADVISE_KEEP && advice->reverts)
+		if (column->kind == ADVISE_KEEP && advice->reverts)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("there is no type known that column \"%s\" had", name),
-					 errdetail_internal("%s", advice->columns[i].reason)));
-		if (advice->columns[i].kind == ADVISE_KEEP)
+					 errmsg("there is no type known that column \"%s\" of table \"%s\" had",
+							name, RelationGetRelationName(advice->rel)),
+					 errdetail_internal("%s", column->reason)));
+		if (column->kind == ADVISE_KEEP)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("there is no compact type to convert column \"%s\" to", name),
-					 errdetail("The advice says: %s.", advice->columns[i].reason)));
-		chosen[i] = true;
+					 errmsg("there is no compact type to convert column \"%s\" of table \"%s\" to",
+							name, RelationGetRelationName(advice->rel)),
+					 errdetail("The advice says: %s.", column->reason)));
+		chosen[column - advice->columns] = true;
 	}
 
 	return chosen;
@@ -245,7 +233,7 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 				 errmsg("cannot convert table \"%s\" because of what depends on it",
 						RelationGetRelationName(advice->rel)),
 				 errdetail_internal("%s", detail.data),
-				 options->table_too ? errhint("Remove what is in the way, or use skip_blocked => true.") :
+				 options->views ? errhint("Remove what is in the way, or use skip_blocked => true.") :
 				 options->all ? errhint("Remove what is in the way, use skip_blocked => true, or name the columns to convert in the argument \"columns\".") :
 				 errhint("Remove what is in the way first.")));
 }
@@ -391,6 +379,7 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 		appendStringInfo(&sql, ", %s", (char *) lfirst(lc));
 
 	progress.relid = relid;
+	progress.mark = advice->reverts ? REVERT_MARK : CONVERT_MARK;
 	progress.rows_total = advice->sampled_rows;
 	progress.rows_done = 0;
 
@@ -538,24 +527,29 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	return nestlevel;
 }
 
-/* Add a row to the result; old_type and new_type may be NULL. */
+/* Add the row of a converted column to the result. */
 static void
-add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
-		   const char *object, const char *name, const char *old_type,
-		   const char *new_type)
+add_column(ReturnSetInfo *rsinfo, Oid relid, const AdviseColumn *column)
 {
-	Datum		values[5] = {0};
-	bool		nulls[5] = {false};
-	int			n = 0;
+	Form_pg_attribute att = column->att;
+	Datum		values[] = {
+		ObjectIdGetDatum(relid),
+		NameGetDatum(&att->attname),
+		CStringGetTextDatum(format_type_extended(att->atttypid, att->atttypmod, FORMAT_TYPE_TYPEMOD_GIVEN)),
+		CStringGetTextDatum(format_type_with_typemod(column->type.typid, column->type.typmod))
+	};
+	bool		nulls[lengthof(values)] = {false};
 
-	if (options->table_too)
-		values[n++] = ObjectIdGetDatum(relid);
-	values[n++] = CStringGetTextDatum(object);
-	values[n++] = CStringGetTextDatum(name);
-	nulls[n] = (old_type == NULL);
-	values[n++] = old_type ? CStringGetTextDatum(old_type) : (Datum) 0;
-	nulls[n] = (new_type == NULL);
-	values[n++] = new_type ? CStringGetTextDatum(new_type) : (Datum) 0;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* Add the row of a view that was created again: only its first field is not NULL. */
+void
+compact_convert_add_view(ReturnSetInfo *rsinfo, Oid view)
+{
+	Datum		values[] = {ObjectIdGetDatum(view), 0, 0, 0};
+	bool		nulls[] = {false, true, true, true};
+
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -567,16 +561,7 @@ add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
 void
 compact_convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns)
 {
-	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (!PG_ARGISNULL(i) || (has_columns && i == 1))
-			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 has_columns ?
-				 errmsg("the arguments of the conversion must not be null, but for \"columns\"") :
-				 errmsg("the arguments of the conversion must not be null")));
-	}
+	compact_advise_refuse_null(fcinfo, function, has_columns ? 1 << 1 : 0);
 	PreventCommandIfReadOnly(function);
 
 	/*
@@ -720,22 +705,25 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		Form_pg_attribute att = advice->columns[i].att;
-
 		if (chosen[i])
-			add_result(rsinfo, options, relid, "column", NameStr(att->attname),
-					   format_type_extended(att->atttypid, att->atttypmod,
-											FORMAT_TYPE_TYPEMOD_GIVEN),
-					   format_type_with_typemod(advice->columns[i].type.typid,
-												advice->columns[i].type.typmod));
+			add_column(rsinfo, relid, &advice->columns[i]);
 	}
 	foreach(lc, saved)
-		add_result(rsinfo, options, relid, "view", ((SavedView *) lfirst(lc))->name, NULL, NULL);
+	{
+		Oid			view = ((SavedView *) lfirst(lc))->new_oid;
+		MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+
+		if (options->views)
+			*options->views = list_append_unique_oid(*options->views, view);
+		else
+			compact_convert_add_view(rsinfo, view);
+		MemoryContextSwitchTo(oldcxt);
+	}
 	SPI_finish();
 }
 
 /*
- * compact_types.convert(rel regclass, columns name[], narrow bool,
+ * compact_types.convert(relation regclass, columns name[], narrow bool,
  * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
  * update_statistics bool) returns setof record
  *

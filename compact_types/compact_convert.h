@@ -24,7 +24,8 @@ typedef struct ConvertOptions
 	bool		all;			/* columns were not named */
 	bool		skip_blocked;	/* do not convert blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
-	bool		table_too;		/* results begin with the table's OID */
+	List	  **views;			/* if not NULL, add the OIDs of re-created views
+								 * here, and not to the result */
 } ConvertOptions;
 
 /* The text of a constraint, statistics object or view */
@@ -64,6 +65,7 @@ extern void compact_convert_check_call(FunctionCallInfo fcinfo, const char *func
 									   bool has_columns);
 extern char *compact_convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen);
 extern void compact_convert_lock_table(Oid relid);
+extern void compact_convert_add_view(ReturnSetInfo *rsinfo, Oid view);
 extern bool *compact_convert_choose_columns(const Advice *advice, ArrayType *names);
 extern void compact_convert_columns(Advice *advice, bool *chosen,
 									const ConvertOptions *options, ReturnSetInfo *rsinfo);

@@ -111,6 +111,25 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 }
 
 /*
+ * compact_types.ordinary_type(type regtype, modifier int4) returns text
+ *
+ * Return the core type that revert() gives a column of this compact type if
+ * there is no note on the column.  Return NULL for any other type.
+ */
+PG_FUNCTION_INFO_V1(compact_types_ordinary_type);
+Datum
+compact_types_ordinary_type(PG_FUNCTION_ARGS)
+{
+	OldType		old;
+
+	if (!ordinary_type(get_func_namespace(fcinfo->flinfo->fn_oid), PG_GETARG_OID(0),
+					   PG_GETARG_INT32(1), &old))
+		PG_RETURN_NULL();
+
+	PG_RETURN_TEXT_P(cstring_to_text(format_type_with_typemod(old.typid, old.typmod)));
+}
+
+/*
  * Fill old from the note on the column.  If the note is not for the column's
  * present type, set the column's reason and return false.
  */
@@ -394,7 +413,7 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 }
 
 /*
- * compact_types.revert(rel regclass, columns name[], unrecorded bool,
+ * compact_types.revert(relation regclass, columns name[], unrecorded bool,
  * skip_blocked bool, update_statistics bool) returns setof record
  *
  * Change the columns that convert() has changed back to their former types.
@@ -427,14 +446,16 @@ compact_types_revert(PG_FUNCTION_ARGS)
  *
  * Call revert() for each table of the database that has something to revert,
  * and whose owner the caller is or can become by SET ROLE.  Report the tables
- * that are skipped, and the reason.  Return the rows of revert(), with the
- * table as an additional first column.
+ * that are skipped, and the reason.  Return the rows of revert().  Those of
+ * views come last, because more than one table may have caused a view to be
+ * created again.
  */
 PG_FUNCTION_INFO_V1(compact_types_revert_all);
 Datum
 compact_types_revert_all(PG_FUNCTION_ARGS)
 {
-	ConvertOptions options = {.all = true,.table_too = true};
+	List	   *views = NIL;
+	ConvertOptions options = {.all = true,.views = &views};
 	Oid			nspid = get_func_namespace(fcinfo->flinfo->fn_oid);
 	const char *schema = quote_identifier(get_namespace_name(nspid));
 	MemoryContext oldcxt = CurrentMemoryContext;
@@ -496,6 +517,11 @@ compact_types_revert_all(PG_FUNCTION_ARGS)
 		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(lc))))
 			revert_table(lfirst_oid(lc), fcinfo->flinfo->fn_oid, NULL, PG_GETARG_BOOL(0),
 						 &options, (ReturnSetInfo *) fcinfo->resultinfo);
+	}
+	foreach(lc, views)
+	{
+		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(lc))))
+			compact_convert_add_view((ReturnSetInfo *) fcinfo->resultinfo, lfirst_oid(lc));
 	}
 
 	return (Datum) 0;

@@ -165,7 +165,7 @@ compact_types_column_reference_out(PG_FUNCTION_ARGS)
 }
 
 /*
- * compact_types.column_reference(rel oid, attnum int2) returns column_reference
+ * compact_types.column_reference(relation oid, attnum int2) returns column_reference
  */
 PG_FUNCTION_INFO_V1(compact_types_column_reference);
 Datum
@@ -287,7 +287,7 @@ compact_revert_remember(const Advice *advice, const bool *chosen, Oid relid)
 											"  WHERE new_type = %s AND new_typmod = %d"
 											"  UNION ALL SELECT %s, '%c', %s LIMIT 1)"
 											" INSERT INTO %s.conversions SELECT %s.column_reference(%u, %d::int2),"
-											" old_type, old_storage, old_compression, %s, %d FROM first",
+											" old_type, old_storage, old_compression, %s, %d, pg_catalog.now() FROM first",
 											schema, schema, relid, schema, att->attnum,
 											quote_literal_cstr(before), att->atttypmod,
 											quote_literal_cstr(format_type_extended(att->atttypid, att->atttypmod,

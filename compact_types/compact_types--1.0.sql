@@ -127,41 +127,49 @@ COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
 --
 
 -- Advise which compact types the columns of a table could have, and what that
--- saves.  sample_pages = 0 reads all pages.
-CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT false,
+-- saves.  relation NULL stands for all tables that the caller may read, and
+-- columns NULL for all columns.  sample_pages = 0 reads all pages.
+CREATE FUNCTION compact_types.advise(relation regclass DEFAULT NULL,
+  columns name[] DEFAULT NULL, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
-  sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
-  OUT attnum int2, OUT column_name name, OUT current_type text,
-  OUT proposed_type text, OUT bytes_now float8, OUT bytes_after float8,
-  OUT reason text, OUT risk text, OUT blockers text[]) RETURNS SETOF record
+  round_seconds bool DEFAULT false, sample_pages int4 DEFAULT 10000,
+  OUT relation regclass, OUT column_name name, OUT current_type text,
+  OUT proposed_type text, OUT value_bytes_now float8,
+  OUT value_bytes_after float8, OUT bytes_now int8, OUT bytes_after int8,
+  OUT reason text, OUT risk text, OUT blockers text[], OUT statement text,
+  OUT undo text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_advise'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4, bool) IS
-'compact types that the columns of a table could have';
+COMMENT ON FUNCTION compact_types.advise(regclass, name[], bool, bool, bool, bool, int4) IS
+'compact types that the columns of a table could have, or of all tables';
 
--- Give the same advice for the table as a whole, with its predicted number of
--- pages.
-CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT false,
+-- Give the same advice for each table as a whole, with its predicted number of
+-- pages.  If columns is not NULL, the prediction is for these columns only.
+CREATE FUNCTION compact_types.advise_table(relation regclass DEFAULT NULL,
+  columns name[] DEFAULT NULL, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
-  sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
-  OUT rows int8, OUT bytes_row_now float8, OUT bytes_row_after float8,
-  OUT bytes_row_reordered float8, OUT heap_pages int8, OUT heap_pages_now int8,
+  round_seconds bool DEFAULT false, sample_pages int4 DEFAULT 10000,
+  OUT relation regclass, OUT columns name[], OUT rows int8,
+  OUT row_bytes_now float8, OUT row_bytes_after float8,
+  OUT row_bytes_reordered float8, OUT heap_pages int8, OUT heap_pages_now int8,
   OUT heap_pages_after int8, OUT heap_pages_reordered int8,
-  OUT column_order text[], OUT dependent_views text[],
-  OUT alter_statement text, OUT create_statement text) RETURNS record
+  OUT column_order name[], OUT dependent_views text[],
+  OUT create_statement text, OUT bytes_now int8, OUT bytes_after int8,
+  OUT reason text, OUT risk text, OUT blockers text[], OUT statement text,
+  OUT undo text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_advise_table'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.advise_table(regclass, bool, bool, bool, int4, bool) IS
-'size of a table with the compact types that its columns could have';
+COMMENT ON FUNCTION compact_types.advise_table(regclass, name[], bool, bool, bool, bool, int4) IS
+'size of a table, or of all tables, with the compact types that the columns could have';
 
 -- Change the columns to the types that advise() proposes.
-CREATE FUNCTION compact_types.convert(rel regclass, columns name[] DEFAULT NULL,
+CREATE FUNCTION compact_types.convert(relation regclass, columns name[] DEFAULT NULL,
   narrow bool DEFAULT false, narrow_keys bool DEFAULT false,
   fixed_varchar bool DEFAULT false, round_seconds bool DEFAULT false,
   skip_blocked bool DEFAULT false, update_statistics bool DEFAULT true,
-  OUT object_type text, OUT object_name text, OUT old_type text,
+  OUT relation regclass, OUT column_name name, OUT old_type text,
   OUT new_type text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_convert'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
@@ -176,30 +184,33 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.convert_row(anyelement) IS
 'part of convert(): returns its argument, and counts the row';
 
--- The mark in the last parameter distinguishes convert() from CLUSTER.  In 19,
--- CLUSTER became REPACK, and got one more phase and more parameters.
-CREATE VIEW compact_types.convert_progress AS
+-- The mark in the last parameter distinguishes convert() and revert() from
+-- CLUSTER.  In 19, CLUSTER became REPACK, and got one more phase and more
+-- parameters.
+CREATE VIEW compact_types.progress AS
 SELECT p.pid, p.datid, d.datname, p.relid,
+       CASE p.param20 WHEN 1668247158 THEN 'convert' ELSE 'revert' END AS command,
        CASE WHEN p.param2 = 1 THEN 'rewriting rows'
          ELSE CASE p.param2 - CASE WHEN v.is_repack THEN 1 ELSE 0 END
            WHEN 5 THEN 'swapping relation files' WHEN 6 THEN 'rebuilding indexes'
            WHEN 7 THEN 'performing final cleanup' END END AS phase,
-       p.param19 AS rows_done, p.param18 AS rows_total,
-       CASE WHEN v.is_repack THEN p.param10 ELSE p.param8 END AS indexes_rebuilt
+       p.param19 AS tuples_done, p.param18 AS tuples_total,
+       CASE WHEN v.is_repack THEN p.param10 ELSE p.param8 END AS indexes_done
 FROM (SELECT pg_catalog.current_setting('server_version_num')::int4 >= 190000) AS v (is_repack)
 CROSS JOIN LATERAL pg_catalog.pg_stat_get_progress_info(CASE WHEN v.is_repack THEN 'REPACK' ELSE 'CLUSTER' END) AS p
 LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid
-WHERE p.param20 = 1668246896;
-GRANT SELECT ON compact_types.convert_progress TO PUBLIC;
-COMMENT ON VIEW compact_types.convert_progress IS 'tables that convert() or revert() rewrites now';
-COMMENT ON COLUMN compact_types.convert_progress.pid IS 'process ID of the session';
-COMMENT ON COLUMN compact_types.convert_progress.datid IS 'OID of its database';
-COMMENT ON COLUMN compact_types.convert_progress.datname IS 'name of its database';
-COMMENT ON COLUMN compact_types.convert_progress.relid IS 'OID of the table';
-COMMENT ON COLUMN compact_types.convert_progress.phase IS 'what is done now';
-COMMENT ON COLUMN compact_types.convert_progress.rows_done IS 'rows that have been rewritten';
-COMMENT ON COLUMN compact_types.convert_progress.rows_total IS 'rows of the table';
-COMMENT ON COLUMN compact_types.convert_progress.indexes_rebuilt IS 'indexes that have been built anew';
+WHERE p.param20 IN (1668247158, 1919252069);
+GRANT SELECT ON compact_types.progress TO PUBLIC;
+COMMENT ON VIEW compact_types.progress IS 'tables that convert() or revert() rewrites now';
+COMMENT ON COLUMN compact_types.progress.pid IS 'process ID of the session';
+COMMENT ON COLUMN compact_types.progress.datid IS 'OID of its database';
+COMMENT ON COLUMN compact_types.progress.datname IS 'name of its database';
+COMMENT ON COLUMN compact_types.progress.relid IS 'OID of the table';
+COMMENT ON COLUMN compact_types.progress.command IS 'convert or revert';
+COMMENT ON COLUMN compact_types.progress.phase IS 'what is done now';
+COMMENT ON COLUMN compact_types.progress.tuples_done IS 'rows that have been rewritten';
+COMMENT ON COLUMN compact_types.progress.tuples_total IS 'rows of the table';
+COMMENT ON COLUMN compact_types.progress.indexes_done IS 'indexes that have been built anew';
 
 --
 -- The way back
@@ -218,7 +229,7 @@ CREATE TYPE compact_types.column_reference (
   INPUT = compact_types.column_reference_in, OUTPUT = compact_types.column_reference_out,
   INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = plain);
 COMMENT ON TYPE compact_types.column_reference IS 'a column, which may be renamed; in the tables that revert() reads';
-CREATE FUNCTION compact_types.column_reference(rel oid, attnum int2) RETURNS compact_types.column_reference
+CREATE FUNCTION compact_types.column_reference(relation oid, attnum int2) RETURNS compact_types.column_reference
 AS 'MODULE_PATHNAME', 'compact_types_column_reference'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION compact_types.referenced_table(compact_types.column_reference) RETURNS oid
@@ -239,7 +250,8 @@ CREATE TABLE compact_types.conversions (
   old_storage "char" NOT NULL,
   old_compression "char" NOT NULL,
   new_type name NOT NULL,
-  new_typmod int4 NOT NULL);
+  new_typmod int4 NOT NULL,
+  converted_at timestamptz);
 COMMENT ON TABLE compact_types.conversions IS 'former types of the columns that convert() has changed, for revert()';
 
 -- Any role that may create the tables can restore a dump.  The trigger skips
@@ -276,10 +288,10 @@ GRANT SELECT, INSERT ON compact_types.definitions TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('compact_types.definitions', 'WHERE used::text <> ''-''');
 
 -- Change the columns back to their former types.
-CREATE FUNCTION compact_types.revert(rel regclass, columns name[] DEFAULT NULL,
+CREATE FUNCTION compact_types.revert(relation regclass, columns name[] DEFAULT NULL,
   unrecorded bool DEFAULT false, skip_blocked bool DEFAULT false,
-  update_statistics bool DEFAULT true, OUT object_type text,
-  OUT object_name text, OUT old_type text, OUT new_type text) RETURNS SETOF record
+  update_statistics bool DEFAULT true, OUT relation regclass,
+  OUT column_name name, OUT old_type text, OUT new_type text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_revert'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
@@ -289,13 +301,50 @@ COMMENT ON FUNCTION compact_types.revert(regclass, name[], bool, bool, bool) IS
 -- Call revert() for all tables.
 CREATE FUNCTION compact_types.revert_all(unrecorded bool DEFAULT false,
   skip_blocked bool DEFAULT false, update_statistics bool DEFAULT true,
-  OUT rel regclass, OUT object_type text, OUT object_name text,
-  OUT old_type text, OUT new_type text) RETURNS SETOF record
+  OUT relation regclass, OUT column_name name, OUT old_type text,
+  OUT new_type text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_revert_all'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION compact_types.revert_all(bool, bool, bool) IS
 'revert() for each table of the database that the caller may alter';
+
+-- The core type that revert() gives a column without a note.
+CREATE FUNCTION compact_types.ordinary_type(type regtype, modifier int4) RETURNS text
+AS 'MODULE_PATHNAME', 'compact_types_ordinary_type'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION compact_types.ordinary_type(regtype, int4) IS
+'core type that holds the values of a compact type, or NULL';
+
+-- A note counts only if the column still has the type that convert() gave it.
+CREATE VIEW compact_types.status AS
+SELECT c.oid::pg_catalog.regclass AS relation, a.attname AS column_name,
+       pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
+       COALESCE(n.old_type, o.type) AS old_type, n.converted_at,
+       s.avg_width AS value_bytes,
+       (s.avg_width::float8 * (1::float8 - s.null_frac::float8) * GREATEST(c.reltuples::float8, 0::float8))::int8 AS bytes
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace ns ON ns.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+CROSS JOIN LATERAL compact_types.ordinary_type(a.atttypid, a.atttypmod) AS o (type)
+LEFT JOIN compact_types.conversions n ON compact_types.referenced_table(n.converted) = c.oid
+  AND compact_types.referenced_attnum(n.converted) = a.attnum
+  AND n.new_type = t.typname AND n.new_typmod = a.atttypmod
+  AND (o.type IS NOT NULL OR t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace::oid)
+LEFT JOIN pg_catalog.pg_stats s ON s.schemaname = ns.nspname AND s.tablename = c.relname
+  AND s.attname = a.attname AND s.inherited = (c.relkind = 'p')
+WHERE c.relkind IN ('r', 'p', 'm', 'f') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
+  AND (o.type IS NOT NULL OR n.old_type IS NOT NULL);
+GRANT SELECT ON compact_types.status TO PUBLIC;
+COMMENT ON VIEW compact_types.status IS 'columns that convert() has converted, and the others of compact types';
+COMMENT ON COLUMN compact_types.status.relation IS 'the table';
+COMMENT ON COLUMN compact_types.status.column_name IS 'the column';
+COMMENT ON COLUMN compact_types.status.type IS 'its type';
+COMMENT ON COLUMN compact_types.status.old_type IS 'the type that revert() gives it; without a note, revert() does so only with unrecorded => true';
+COMMENT ON COLUMN compact_types.status.converted_at IS 'when convert() has changed it; NULL without a note';
+COMMENT ON COLUMN compact_types.status.value_bytes IS 'average bytes of a value, from the statistics of the table';
+COMMENT ON COLUMN compact_types.status.bytes IS 'bytes of all values, estimated from the statistics of the table';
 
 -- Without this event trigger, DROP EXTENSION ... CASCADE would drop columns
 -- with their values.

@@ -198,8 +198,8 @@ compat_parse_type(const char *name, Oid *typid, int32 *typmod)
 
 /*
  * Show the session in the progress view of commands that rewrite a table, in
- * the phase that reads the old rows.  The view convert_progress uses the same
- * phase numbers.
+ * the phase that reads the old rows.  The view progress uses the same phase
+ * numbers.
  */
 static inline void
 compat_progress_begin_rewrite(Oid relid)

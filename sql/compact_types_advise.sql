@@ -31,22 +31,22 @@ SELECT i, i % 100, -i % 50, i, i * 100, i * 1000000, i % 250, 'fixed ' || i, 'x'
   timestamptz '2026-01-01 00:00:00+00' + i * interval '0.3 second', timestamptz '2026-01-01 00:00:00+00', 'infinity',
   true, ARRAY[i], 'a rather ordinary sentence number ' || i
 FROM generate_series(1, 200) i;
-SELECT column_name, current_type, proposed_type, round(bytes_now::numeric, 1) AS now, round(bytes_after::numeric, 1) AS after, blockers
-FROM compact_types.advise('proposals', narrow => true) ORDER BY attnum;
-SELECT column_name, reason FROM compact_types.advise('proposals', narrow => true) WHERE proposed_type IS NULL OR column_name = 'at_default' ORDER BY attnum;
+SELECT column_name, current_type, proposed_type, round(value_bytes_now::numeric, 1) AS now, round(value_bytes_after::numeric, 1) AS after, blockers
+FROM compact_types.advise('proposals', narrow => true);
+SELECT column_name, reason FROM compact_types.advise('proposals', narrow => true) WHERE proposed_type IS NULL OR column_name = 'at_default';
 SELECT column_name, proposed_type FROM compact_types.advise('proposals', narrow => false, fixed_varchar => true)
-WHERE column_name IN ('tiny', 'constant', 'padded') ORDER BY attnum;
+WHERE column_name IN ('tiny', 'constant', 'padded');
 SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('proposals', round_seconds => true, narrow => true)
-WHERE column_name ~ '^at_' ORDER BY attnum;
+WHERE column_name ~ '^at_';
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true, narrow => true)
-WHERE column_name ~ 'id' ORDER BY attnum;
+WHERE column_name ~ 'id';
 -- advise() proposes a type of three bytes for a key only if the index has several columns, and only
 -- with narrow_keys.
 CREATE TABLE composite (w int4, o int4, alone int4 UNIQUE, above int4, none int4, PRIMARY KEY (w, o));
 CREATE INDEX ON composite (above, w);
 INSERT INTO composite SELECT i % 10, i * 8388, i * 8388, i * 8389, i * 8388 FROM generate_series(1, 1000) i;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow => true) ORDER BY attnum;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow_keys => true, narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow => true);
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow_keys => true, narrow => true);
 BEGIN;
 SELECT * FROM compact_types.convert('composite', narrow_keys => true, narrow => true);
 \d composite
@@ -57,18 +57,18 @@ ROLLBACK;
 CREATE TABLE referenced (w int4, o int4, code char(20), PRIMARY KEY (w, o));
 INSERT INTO referenced SELECT 100000 * i, 8000 * i, 'x' FROM generate_series(1, 1000) i;
 CREATE TABLE referencing (w int4, o int4, FOREIGN KEY (w, o) REFERENCES referenced);
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('referenced', narrow_keys => true, narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('referenced', narrow_keys => true, narrow => true);
 CREATE TABLE part_indexed (a int8, b int8, PRIMARY KEY (b, a));
 CREATE INDEX part_index ON part_indexed (b) WHERE a > 5;
 INSERT INTO part_indexed SELECT 8000 * i, 8000 * i FROM generate_series(1, 1000) i;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true, narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true, narrow => true);
 -- It does not propose the type if the narrower type could overflow in a CHECK constraint or in an
 -- expression of statistics.  Comparisons and casts cannot overflow.
 CREATE TABLE computing (s int4, o int4, p int4, q int4, t int4, d numeric(14,2), PRIMARY KEY (o, p, q), CONSTRAINT difference CHECK (o - p < 10000000 AND q > 0),
   CONSTRAINT product CHECK (s * t::int8 >= 0), CONSTRAINT double CHECK (d * 2 < 1e12), CHECK (q::int8 * 2 > 0 AND (q IN (1, 2) OR q > 2)));
 INSERT INTO computing SELECT 1, 8000 * i, 4000 * i, 4000 * i, 1, 1234567890.25 + i FROM generate_series(1, 1000) i;
 CREATE STATISTICS twice ON (q * 2), (t + 1) FROM computing;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('computing', narrow_keys => true, narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('computing', narrow_keys => true, narrow => true);
 DROP STATISTICS twice;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('computing', narrow_keys => true, narrow => true) WHERE column_name IN ('q', 't') ORDER BY 1;
 ALTER TABLE computing DROP CONSTRAINT product;
@@ -79,7 +79,7 @@ ANALYZE computing;
 -- There is no advice for a table without rows.
 CREATE TABLE empty (a int, b char(24));
 SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty', narrow => true);
-SELECT rows, bytes_row_now, heap_pages, heap_pages_after, column_order, alter_statement FROM compact_types.advise_table('empty', narrow => true);
+SELECT rows, row_bytes_now, heap_pages, heap_pages_after, column_order, statement FROM compact_types.advise_table('empty', narrow => true);
 CREATE TABLE no_columns ();
 INSERT INTO no_columns DEFAULT VALUES;
 SELECT * FROM compact_types.advise('no_columns', narrow => true);
@@ -94,12 +94,12 @@ CREATE TABLE "odd ""names" (
 INSERT INTO "odd ""names" SELECT true, i % 100, 'v' || i, 10000000000 + i, false, 'c' FROM generate_series(1, 1000) i;
 SELECT rows, heap_pages = heap_pages_now AS unchanged, heap_pages_now, heap_pages_after, heap_pages_reordered, column_order
 FROM compact_types.advise_table('"odd ""names"', narrow => true);
-SELECT alter_statement, create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gx
+SELECT statement, create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gx
 -- Both statements work.
 SELECT create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gexec
 DROP TABLE "odd ""names_compact";
 BEGIN;
-SELECT alter_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gexec
+SELECT statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gexec
 \d "odd ""names"
 ROLLBACK;
 SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
@@ -213,8 +213,8 @@ ALTER TABLE base ADD EXCLUDE USING btree (n WITH =) WHERE (a < 0);
 CREATE STATISTICS base_stat ON t, n FROM base;
 ALTER STATISTICS base_stat SET STATISTICS 10;
 SELECT * FROM refused('base');
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('base', narrow => true) ORDER BY attnum;
-SELECT alter_statement FROM compact_types.advise_table('base', narrow => true);
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('base', narrow => true);
+SELECT statement FROM compact_types.advise_table('base', narrow => true);
 DROP TRIGGER base_update ON base;
 DROP POLICY base_policy ON base;
 ALTER TABLE base DROP COLUMN g, DROP CONSTRAINT base_n_excl;
@@ -291,7 +291,7 @@ SELECT compact_types.advise('pg_catalog.pg_class', narrow => true);
 SELECT compact_types.advise('bystander', narrow => true);
 SELECT compact_types.advise(0, narrow => true);
 SELECT compact_types.advise('base', sample_pages => -1, narrow => true);
-SELECT compact_types.advise(NULL);
+SELECT compact_types.advise('base', narrow => NULL);
 SELECT compact_types.convert(NULL);
 SELECT compact_types.convert('base', narrow => true) FROM base;
 BEGIN READ ONLY;
@@ -337,14 +337,13 @@ RESET ROLE;
 
 -- convert_row() does nothing if a user calls it.
 SELECT compact_types.convert_row(42), compact_types.convert_row(NULL::text) IS NULL AS "null";
-SELECT count(*) FROM compact_types.convert_progress;
+SELECT count(*) FROM compact_types.progress;
 
 -- Test a temporary view of a table that is not temporary.
 CREATE TABLE lasting (c char(18));
 INSERT INTO lasting SELECT 'c' || i FROM generate_series(1, 10) i;
 CREATE TEMP VIEW fleeting AS SELECT c FROM lasting;
-SELECT object_type, replace(object_name, pg_my_temp_schema()::regnamespace::text, 'pg_temp') AS name
-FROM compact_types.convert('lasting', narrow => true);
+SELECT relation, column_name FROM compact_types.convert('lasting', narrow => true);
 SELECT count(*) FROM pg_temp.fleeting;
 
 -- Functions in constraints run with the caller's search_path.
@@ -376,7 +375,7 @@ CREATE TABLE defaults (multibyte char(6) DEFAULT 'ä', at_end timestamp(0) DEFAU
   nan numeric(9,2) DEFAULT 'NaN', width varchar(8) DEFAULT 'short', fine char(3) DEFAULT upper('x'), text text DEFAULT not_called());
 INSERT INTO defaults SELECT 'm', timestamp '2026-01-01', timestamp '2026-01-01', i, i, 'u', 'f', i, 'eight  ' || i % 10, 'x', 'an ordinary text'
 FROM generate_series(1, 100) i;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('defaults', fixed_varchar => true, narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('defaults', fixed_varchar => true, narrow => true);
 
 --
 -- Values that TOAST compresses or moves out of the row do not become larger
@@ -396,8 +395,8 @@ SELECT column_name, proposed_type, reason FROM compact_types.advise('came_in', n
 SELECT heap_pages_after <= heap_pages_now AS compressed FROM compact_types.advise_table('compressed', narrow => true);
 SELECT heap_pages_after <= heap_pages_now AS external FROM compact_types.advise_table('external', narrow => true);
 SELECT heap_pages_after <= heap_pages_now AS came_in FROM compact_types.advise_table('came_in', narrow => true);
-SELECT object_name, new_type FROM compact_types.convert('external', narrow => true);
-SELECT object_name, new_type FROM compact_types.convert('came_in', narrow => true);
+SELECT column_name, new_type FROM compact_types.convert('external', narrow => true);
+SELECT column_name, new_type FROM compact_types.convert('came_in', narrow => true);
 
 --
 -- Views that compute with columns
@@ -462,7 +461,7 @@ SELECT verdict('SELECT overloaded(s) FROM calc', '{s}');
 -- Test a view that computes with a column of another view.
 CREATE VIEW calc_shown AS SELECT a AS shown, d FROM calc;
 CREATE VIEW calc_computed AS SELECT shown + 1 AS x, d FROM calc_shown;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc', narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc', narrow => true);
 DROP VIEW calc_computed;
 -- Test views without columns, views without privileges, and views that must not get the default
 -- privileges.
@@ -470,7 +469,7 @@ CREATE VIEW calc_nothing AS SELECT FROM calc WHERE a = 1;
 CREATE VIEW calc_secret AS SELECT a FROM calc;
 REVOKE ALL ON calc_secret FROM CURRENT_USER;
 ALTER DEFAULT PRIVILEGES IN SCHEMA adv GRANT SELECT ON TABLES TO regress_advise_other;
-SELECT object_name, new_type FROM compact_types.convert('calc', narrow => true);
+SELECT relation, column_name, new_type FROM compact_types.convert('calc', narrow => true);
 ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM regress_advise_other;
 SELECT relname, relacl::text ~ 'regress_advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
 
@@ -498,7 +497,7 @@ SELECT current_setting('server_version_num')::int < 190000 AS has_strings \gset
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
 \endif
-SELECT object_name, new_type FROM compact_types.convert('settings', narrow => true);
+SELECT relation, column_name, new_type FROM compact_types.convert('settings', narrow => true);
 SELECT current_setting('extra_float_digits'), current_setting('datestyle'), current_setting('timezone'), current_setting('intervalstyle'),
   current_setting('array_nulls'), current_setting('transform_null_equals'), current_setting('standard_conforming_strings')::bool <> :'has_strings' AS strings;
 RESET extra_float_digits;
@@ -523,9 +522,9 @@ ROLLBACK;
 CREATE TABLE stored (t text, u text, c char(5));
 ALTER TABLE stored ALTER t SET STORAGE MAIN, ALTER t SET COMPRESSION pglz, ALTER u SET STORAGE EXTERNAL, ALTER c SET STORAGE EXTERNAL;
 INSERT INTO stored SELECT 'the first text of the row', 'the second text of the row', 'c';
-SELECT alter_statement, create_statement FROM compact_types.advise_table('stored', narrow => true) \gx
+SELECT statement, create_statement FROM compact_types.advise_table('stored', narrow => true) \gx
 SELECT create_statement FROM compact_types.advise_table('stored', narrow => true) \gexec
-SELECT object_name, new_type FROM compact_types.convert('stored', narrow => true);
+SELECT column_name, new_type FROM compact_types.convert('stored', narrow => true);
 SELECT attrelid::regclass, attname, attstorage, attcompression FROM pg_attribute
 WHERE attrelid IN ('stored'::regclass, 'stored_compact'::regclass) AND attnum > 0 ORDER BY 1, 2;
 CREATE INDEX base_target ON base (c, (n + 1));
@@ -538,7 +537,7 @@ CREATE TABLE ranges (c char(19));
 INSERT INTO ranges SELECT 'c' || i FROM generate_series(1, 100) i;
 CREATE INDEX ranges_brin ON ranges USING brin (c);
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('ranges', narrow => true);
-SELECT object_name, new_type FROM compact_types.convert('ranges', narrow => true);
+SELECT column_name, new_type FROM compact_types.convert('ranges', narrow => true);
 
 --
 -- Functions of the table's owner do not run with the rights of the user who converts the table
@@ -548,7 +547,7 @@ CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN 
 CREATE TABLE trapped (c char(5) CHECK (as_owner(c)));
 INSERT INTO trapped VALUES ('c');
 RESET ROLE;
-SELECT object_name, new_type FROM compact_types.convert('trapped', narrow => true);
+SELECT column_name, new_type FROM compact_types.convert('trapped', narrow => true);
 -- advise() does not read a table in a schema that the caller may not use.
 CREATE SCHEMA closed;
 CREATE TABLE closed.t (c char(5));

@@ -11,7 +11,7 @@ SET datestyle = 'ISO';
 CREATE FUNCTION native(rel regclass, OUT column_name name, OUT proposed_type text, OUT native text)
 RETURNS SETOF record LANGUAGE sql AS $$
   SELECT column_name, proposed_type, CASE WHEN reason ~ 'otherwise: ' THEN regexp_replace(reason, '; otherwise: .*', '') END
-  FROM compact_types.advise(rel) ORDER BY attnum $$;
+  FROM compact_types.advise(rel) $$;
 
 CREATE TABLE strings (
   u text NOT NULL, u_char char(36), u_wide char(40), u_null text, v4 varchar(43), v6 text, any_net text, net text, mac text,
@@ -24,8 +24,8 @@ INSERT INTO strings SELECT md5(i::text)::uuid, md5(i::text)::uuid, md5(i::text):
   (ARRAY['in the basket', 'paid', 'it''s sent', E'back\\slash', ''])[i % 5 + 1], i % 7, (ARRAY['größe', 'länge'])[i % 2 + 1]
 FROM generate_series(1, 1200) i;
 SELECT column_name, proposed_type, native FROM native('strings');
-SELECT column_name, reason, risk, round(bytes_now::numeric, 1) AS now, round(bytes_after::numeric, 1) AS after, blockers
-FROM compact_types.advise('strings') WHERE column_name IN ('u', 'state', 'n') ORDER BY attnum;
+SELECT column_name, reason, risk, round(value_bytes_now::numeric, 1) AS now, round(value_bytes_after::numeric, 1) AS after, blockers
+FROM compact_types.advise('strings') WHERE column_name IN ('u', 'state', 'n');
 
 -- Run the proposed statements.  The text must be the same afterwards, and the average number of
 -- bytes must be the predicted one.
@@ -35,7 +35,7 @@ DECLARE
   before text[];
 BEGIN
   FOR said IN SELECT column_name AS col, substring(reason, '^.*? takes ([0-9.]+) bytes')::numeric AS n,
-      substring(reason, ' bytes: (.*); clients see') AS sql FROM compact_types.advise(rel) WHERE reason ~ 'otherwise: ' ORDER BY attnum LOOP
+      substring(reason, ' bytes: (.*); clients see') AS sql FROM compact_types.advise(rel) WHERE reason ~ 'otherwise: ' LOOP
     EXECUTE format('SELECT array_agg(rtrim(format(''%%s'', %1$I)) ORDER BY ctid) FROM %2$s', said.col, rel) INTO before;
     EXECUTE said.sql;
     EXECUTE format('SELECT pg_typeof(%1$I), round(avg(pg_column_size(%1$I)), 1), array_agg(format(''%%s'', %1$I) ORDER BY ctid) = %3$L FROM %2$s GROUP BY 1',

@@ -153,7 +153,7 @@ like(
 	run('SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE w = 7'),
 	qr/Index Cond|Recheck Cond/,
 	'an index serves a literal');
-is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true) ORDER BY attnum}
+is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true)}
 	),
 	"\n\n",
 	'no advice for the missing type');
@@ -251,7 +251,7 @@ SELECT string_agg(n::text, ',' ORDER BY q DESC) FROM n WHERE id < 20;
 SQL
 my $new_used = run($new_uses);
 like($new_used, qr/^20000\|160008000000\|/, 'queries on the types work');
-is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true) ORDER BY attnum}
+is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true)}
 	),
 	"\nuint1\nuint3",
 	'the advice knows the type');
@@ -261,7 +261,7 @@ is( run(q{SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnu
 	'integer uint1 uint3',
 	'so does a conversion');
 is(run($contents), $before, 'the rows stay the same');
-is( run(q{SELECT object_name, new_type FROM compact_types.revert('converted')}),
+is( run(q{SELECT column_name, new_type FROM compact_types.revert('converted')}),
 	"u|smallint\nw|integer\nx|text",
 	'a conversion of the former version is reverted');
 is( run('SELECT count(*) FROM converted c JOIN t USING (id) WHERE c.u = t.u AND c.w = t.w AND c.x = t.x'

@@ -211,21 +211,21 @@ $node->poll_query_until('postgres',
 	q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
   or die 'the lock was not taken';
 my $converting = session(q{SET test.hold = 'row 500'},
-	q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
+	q{SELECT column_name, new_type FROM compact_types.convert('big', narrow => true)});
 my $rows =
-  q{SELECT format('%s %s of %s: %s', relid::regclass, rows_done, rows_total, phase) FROM compact_types.convert_progress};
+  q{SELECT format('%s %s of %s: %s', relid::regclass, tuples_done, tuples_total, phase) FROM compact_types.progress};
 ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"),
-	'convert_progress shows the progress to another session');
+	'progress shows the progress to another session');
 is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}),
 	1, 'pg_stat_progress_cluster shows the conversion, too');
-query(q{SELECT pg_cancel_backend(pid) FROM compact_types.convert_progress});
+query(q{SELECT pg_cancel_backend(pid) FROM compact_types.progress});
 like(
 	finish_session($converting),
 	qr/canceling statement due to user request/,
 	'the conversion is cancelled');
 is(query($state), $state_before, 'a cancelled conversion changes nothing');
-is(query('SELECT count(*) FROM compact_types.convert_progress'),
-	0, 'convert_progress is empty after the cancellation');
+is(query('SELECT count(*) FROM compact_types.progress'),
+	0, 'progress is empty after the cancellation');
 
 # A conversion succeeds although one session has written to the table and has not committed yet, and
 # another session waits for the conversion.
@@ -238,9 +238,9 @@ $node->poll_query_until('postgres',
 	q{SELECT query ~ 'pg_sleep' FROM pg_stat_activity WHERE application_name = 'first'})
   or die 'the first writer did not write';
 $converting = session(q{SET test.hold = 'row 500'},
-	q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
+	q{SELECT column_name, new_type FROM compact_types.convert('big', narrow => true)});
 ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"),
-	'convert_progress shows the progress of the second conversion');
+	'progress shows the progress of the second conversion');
 my $second =
   session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
 ok( $node->poll_query_until(
@@ -256,8 +256,8 @@ finish_session($_) for $first, $second;
 is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FROM big}),
 	'1002|2', 'no row is lost');
 is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view exists again');
-is(query('SELECT count(*) FROM compact_types.convert_progress'),
-	0, 'convert_progress is empty after the conversion');
+is(query('SELECT count(*) FROM compact_types.progress'),
+	0, 'progress is empty after the conversion');
 
 # A policy is dropped while an older snapshot still sees it.
 query(

@@ -110,10 +110,12 @@ is_harmless(
 	$node,
 	sub {
 		$node->safe_psql('shadow', <<'SQL');
-SELECT pid FROM compact_types.convert_progress;
-SELECT attnum FROM compact_types.advise('role_a.t'::pg_catalog.regclass, narrow => true);
+SELECT pid FROM compact_types.progress;
+SELECT column_name FROM compact_types.advise('role_a.t'::pg_catalog.regclass, narrow => true);
+SELECT relation FROM compact_types.advise();
 SELECT create_statement FROM compact_types.advise_table('role_a.t'::pg_catalog.regclass, narrow => true);
-SELECT object_name FROM compact_types.convert('role_a.t'::pg_catalog.regclass, narrow => true);
+SELECT column_name FROM compact_types.convert('role_a.t'::pg_catalog.regclass, narrow => true);
+SELECT * FROM compact_types.status;
 SELECT compact_types.create_char(10);
 SELECT compact_types.create_char(3000);
 SQL
@@ -252,9 +254,9 @@ SQL
 	my $advice = $node->safe_psql(
 		'names',
 		$call->(
-			"SELECT count(*) FROM compact_types.advise($oid, narrow => true); SELECT alter_statement IS NOT NULL FROM compact_types.advise_table($oid, narrow => true); SELECT object_type, count(*) FROM compact_types.convert($oid, narrow => true) GROUP BY 1 ORDER BY 1"
+			"SELECT count(*) FROM compact_types.advise($oid, narrow => true); SELECT statement IS NOT NULL FROM compact_types.advise_table($oid, narrow => true); SELECT column_name IS NULL, count(*) FROM compact_types.convert($oid, narrow => true) GROUP BY 1 ORDER BY 1"
 		));
-	is($advice, "3\nt\ncolumn|2\nview|2",
+	is($advice, "3\nt\nf|2\nt|2",
 		"standard_conforming_strings = $setting: the table is converted");
 	is( $node->safe_psql('names', $describe) =~ s/::(compact_char9|bpchar|text)\b//gr,
 		$before =~ s/::(compact_char9|bpchar|text)\b//gr,

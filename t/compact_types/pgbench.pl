@@ -28,7 +28,7 @@ sub convert
 	return $node->safe_psql(
 		'postgres',
 		join '',
-		map { "SELECT object_name, new_type FROM compact_types.convert('$_'$options);\n" } @tables);
+		map { "SELECT column_name, new_type FROM compact_types.convert('$_'$options);\n" } @tables);
 }
 
 for my $mode (qw(simple prepared))

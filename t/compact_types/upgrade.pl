@@ -108,7 +108,7 @@ SQL
 # Revert a conversion that was made before the upgrade.
 is( $new->safe_psql(
 		'app',
-		q{SELECT object_name, new_type FROM compact_types.revert('noted'); SELECT attstorage FROM pg_attribute WHERE attrelid = 'noted'::regclass AND attname = 'c'}
+		q{SELECT column_name, new_type FROM compact_types.revert('noted'); SELECT attstorage FROM pg_attribute WHERE attrelid = 'noted'::regclass AND attname = 'c'}
 	),
 	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm",
 	'revert() restores the types of the converted columns');
