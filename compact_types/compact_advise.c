@@ -276,6 +276,46 @@ avoid_blocked_references(Advice *advice)
 	return found;
 }
 
+/* Make an empty cache in the current memory context. */
+AdviseCatalog *
+compact_advise_catalog_make(void)
+{
+	AdviseCatalog *catalog = palloc0(sizeof(AdviseCatalog));
+
+	catalog->cxt = CurrentMemoryContext;
+
+	return catalog;
+}
+
+/* Find the properties of the table that proposals depend on, and make proposals. */
+static void
+judge_by_catalogs(Advice *advice)
+{
+	int			nestlevel;
+
+	SPI_connect();
+	nestlevel = compact_ddl_set_gucs();
+	compact_advise_connect(advice);
+	compact_advise_find_blockers(advice);
+	compact_advise_find_mentions(advice);
+	compact_advise_query("SELECT COALESCE(pg_catalog.pg_stat_get_tuples_updated(%u), 0)",
+						 RelationGetRelid(advice->rel));
+	advice->updates = SPI_processed == 1 ? strtoll(compact_advise_result(0, 0), NULL, 10) : 0;
+	compact_advise_look_at_defaults(advice);
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		column->dependents = column->blockers;
+		column->native_type = compact_advise_native_type(advice, column);
+	}
+	judge(advice);
+	if (avoid_blocked_references(advice))
+		judge(advice);
+	AtEOXact_GUC(true, nestlevel);
+	SPI_finish();
+}
+
 /*
  * Make the advice for a table.  funcid is the calling SQL function; its schema
  * is the schema of compact_types.  The table stays open and locked.  The
@@ -288,7 +328,6 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 	Relation	rel = open_table(relid, lockmode);
 	TupleDesc	desc = RelationGetDescr(rel);
 	SizeSample	sample;
-	int			nestlevel;
 	double		rows;
 
 	if (options->sample_pages < 0)
@@ -301,6 +340,7 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 	advice->options = *options;
 	advice->cxt = CurrentMemoryContext;
 	advice->nspid = get_func_namespace(funcid);
+	advice->catalog = options->catalog ? options->catalog : compact_advise_catalog_make();
 	advice->columns = palloc0((desc->natts + 1) * sizeof(AdviseColumn));
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -321,26 +361,11 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 	compact_advise_scan_rows(advice, options->sample_pages, compact_advise_look_at_row, NULL);
 	rows = advice->sampled_rows;
 
-	SPI_connect();
-	nestlevel = compact_ddl_set_gucs();
-	compact_advise_connect(advice);
-	compact_advise_find_blockers(advice);
-	compact_advise_find_mentions(advice);
-	compact_advise_query("SELECT COALESCE(pg_catalog.pg_stat_get_tuples_updated(%u), 0)", relid);
-	advice->updates = SPI_processed == 1 ? strtoll(compact_advise_result(0, 0), NULL, 10) : 0;
-	compact_advise_look_at_defaults(advice);
-	for (int i = 0; i < advice->ncolumns; i++)
-	{
-		AdviseColumn *column = &advice->columns[i];
-
-		column->dependents = column->blockers;
-		column->native_type = compact_advise_native_type(advice, column);
-	}
-	judge(advice);
-	if (avoid_blocked_references(advice))
-		judge(advice);
-	AtEOXact_GUC(true, nestlevel);
-	SPI_finish();
+	/* without a value, there is no proposal */
+	if (advice->sampled_rows > 0)
+		judge_by_catalogs(advice);
+	else
+		compact_advise_propose(advice);
 
 	memset(&sample, 0, sizeof(sample));
 	if (advice->sampled_rows > 0)

@@ -37,6 +37,27 @@ typedef enum AdviseKind
 	ADVISE_REVERT				/* the former type, see compact_revert.c */
 } AdviseKind;
 
+/* An integer column that is the whole primary key of a table. */
+typedef struct AdviseKey
+{
+	NameData	name;
+	Oid			relid;
+} AdviseKey;
+
+/*
+ * What the advice reads from catalogs and does not depend on the table.  A call
+ * that looks at all tables reads it once.
+ */
+typedef struct AdviseCatalog
+{
+	MemoryContext cxt;			/* holds the lists */
+	List	   *available;		/* extensions on the server */
+	bool		available_valid;
+	AdviseKey  *keys;			/* ordered by name and OID */
+	int			nkeys;
+	bool		keys_valid;
+} AdviseCatalog;
+
 typedef struct AdviseOptions
 {
 	bool		narrow;			/* include types with a smaller range */
@@ -50,6 +71,7 @@ typedef struct AdviseOptions
 								 * not create again */
 	bool		only_named;		/* convert the columns below, and no others */
 	List	   *columns;		/* names */
+	AdviseCatalog *catalog;		/* to share, or NULL */
 } AdviseOptions;
 
 /* A proposed type, which its extension may have to create first. */
@@ -133,8 +155,7 @@ typedef struct Advice
 	MemoryContext cxt;			/* holds all parts of the advice */
 	Oid			nspid;			/* schema of the functions of compact_types */
 	char	   *type_schema;	/* schema of the types of compact_types */
-	List	   *available;		/* extensions on the server, read once */
-	bool		available_valid;
+	AdviseCatalog *catalog;
 
 	/* the next fields are for revert(); convert() uses only definitions */
 	bool		reverts;
@@ -186,6 +207,7 @@ extern void compact_advise_refuse_null(FunctionCallInfo fcinfo, const char *func
 									   int nullable);
 extern List *compact_advise_column_names(ArrayType *names);
 extern AdviseColumn *compact_advise_find_column(const Advice *advice, const char *name);
+extern AdviseCatalog *compact_advise_catalog_make(void);
 extern Advice *compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
 								   LOCKMODE lockmode);
 

@@ -122,16 +122,22 @@ compact_advise_connect(Advice *advice)
 static bool
 extension_is_available(Advice *advice, const char *name)
 {
+	AdviseCatalog *catalog = advice->catalog;
 	ListCell   *lc;
 
-	if (!advice->available_valid)
+	if (!catalog->available_valid)
 	{
+		MemoryContext oldcxt;
+
 		compact_advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
 							 " WHERE name ~ '^compact_'");
-		advice->available = compact_advise_result_list(advice);
-		advice->available_valid = true;
+		oldcxt = MemoryContextSwitchTo(catalog->cxt);
+		for (uint64 i = 0; i < SPI_processed; i++)
+			catalog->available = lappend(catalog->available, pstrdup(compact_advise_result(i, 0)));
+		MemoryContextSwitchTo(oldcxt);
+		catalog->available_valid = true;
 	}
-	foreach(lc, advice->available)
+	foreach(lc, catalog->available)
 	{
 		if (strcmp(lfirst(lc), name) == 0)
 			return true;
@@ -261,9 +267,9 @@ compact_advise_find_blockers(Advice *advice)
 	compact_advise_query("SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
 						 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_type t ON t.oid = d.refobjid"
 						 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
-						 " AND d.deptype <> 'i' AND (t.oid = %u OR t.typelem = %u AND t.typlen = -1)"
+						 " AND d.deptype <> 'i' AND t.oid IN (%u, %u)"
 						 " GROUP BY d.classid, d.objid, d.objsubid ORDER BY 2",
-						 form->reltype, form->reltype);
+						 form->reltype, get_array_type(form->reltype));
 	add_blockers_of_result(advice);
 
 	/*
@@ -445,7 +451,7 @@ compact_advise_dependent_views(const Advice *advice, const char *attnums, bool *
 	MemoryContext oldcxt;
 
 	compact_advise_query(
-						 "WITH RECURSIVE use (view, base, col) AS ("
+						 "WITH RECURSIVE use (view, base, col) AS NOT MATERIALIZED ("
 						 "  SELECT r.ev_class, d.refobjid, d.refobjsubid"
 						 "  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
 						 "  JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"

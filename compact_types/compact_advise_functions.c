@@ -483,10 +483,12 @@ advise_all(AdviseCall *call)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "compact_types advice",
 											  ALLOCSET_DEFAULT_SIZES);
+	AdviseCatalog *catalog = compact_advise_catalog_make();
 	List	   *tables = readable_tables(call);
 	MemoryContext oldcxt = MemoryContextSwitchTo(cxt);
 	ListCell   *lc;
 
+	call->options.catalog = catalog;
 	foreach(lc, tables)
 	{
 		CHECK_FOR_INTERRUPTS();

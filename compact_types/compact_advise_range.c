@@ -116,6 +116,65 @@ name_ends_in(const char *name, const char *word)
 		(len == wordlen || name[len - wordlen - 1] == '_');
 }
 
+/* Read which integer columns are the whole primary key of a table. */
+static void
+read_keys(AdviseCatalog *catalog)
+{
+	compact_advise_query("SELECT a.attname, i.indrelid FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
+						 "  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+						 " WHERE i.indisprimary AND i.indnkeyatts = 1"
+						 "  AND a.atttypid IN ('pg_catalog.int2'::pg_catalog.regtype, 'pg_catalog.int4'::pg_catalog.regtype,"
+						 "   'pg_catalog.int8'::pg_catalog.regtype)"
+						 " ORDER BY 1, 2");
+	catalog->nkeys = (int) SPI_processed;
+	catalog->keys = MemoryContextAllocHuge(catalog->cxt, (SPI_processed + 1) * sizeof(AdviseKey));
+	for (int i = 0; i < catalog->nkeys; i++)
+	{
+		namestrcpy(&catalog->keys[i].name, compact_advise_result(i, 0));
+		catalog->keys[i].relid = atooid(compact_advise_result(i, 1));
+	}
+	catalog->keys_valid = true;
+}
+
+/*
+ * Return a text if the column has the name of the primary key of another table,
+ * else NULL.
+ */
+static char *
+has_name_of_key(Advice *advice, const char *name)
+{
+	AdviseCatalog *catalog = advice->catalog;
+	int			low = 0;
+	int			high;
+
+	if (!catalog->keys_valid)
+		read_keys(catalog);
+
+	/* find the first key that is not before the name */
+	high = catalog->nkeys;
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (strcmp(NameStr(catalog->keys[middle].name), name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < catalog->nkeys && strcmp(NameStr(catalog->keys[low].name), name) == 0; low++)
+	{
+		Oid			relid = catalog->keys[low].relid;
+		char	   *table = get_rel_name(relid);
+		char	   *schema = table ? get_namespace_name(get_rel_namespace(relid)) : NULL;
+
+		if (schema != NULL && relid != RelationGetRelid(advice->rel))
+			return psprintf("has the name of the key of table %s",
+							quote_qualified_identifier(schema, table));
+	}
+
+	return NULL;
+}
+
 /*
  * Return a text that says why the column looks, by its name, like a reference
  * to a key.  Return NULL if it does not.  The text is in the memory of the
@@ -138,19 +197,7 @@ looks_like_reference(Advice *advice, const AdviseColumn *column)
 	if (len > 2 && name[len - 2] == 'I' && name[len - 1] == 'd' && islower((unsigned char) name[len - 3]))
 		return psprintf("is named like a reference to a key");
 
-	/* look for a table whose primary key is one column of this name */
-	compact_advise_query("SELECT pg_catalog.format('has the name of the key of table %%s', i.indrelid::pg_catalog.regclass)"
-						 " FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
-						 "  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
-						 " WHERE i.indisprimary AND i.indnkeyatts = 1 AND i.indrelid <> %u AND a.attname = %s"
-						 "  AND a.atttypid IN ('pg_catalog.int2'::pg_catalog.regtype, 'pg_catalog.int4'::pg_catalog.regtype,"
-						 "   'pg_catalog.int8'::pg_catalog.regtype)"
-						 " ORDER BY 1 LIMIT 1",
-						 RelationGetRelid(advice->rel), quote_literal_cstr(name));
-	if (SPI_processed == 1 && compact_advise_result(0, 0))
-		return MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
-
-	return NULL;
+	return has_name_of_key(advice, name);
 }
 
 /*

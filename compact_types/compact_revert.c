@@ -275,6 +275,7 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 	advice->reverts = true;
 	advice->cxt = CurrentMemoryContext;
 	advice->nspid = get_func_namespace(funcid);
+	advice->catalog = compact_advise_catalog_make();
 	schema = quote_identifier(get_namespace_name(advice->nspid));
 	desc = RelationGetDescr(advice->rel);
 	if (RELATION_IS_OTHER_TEMP(advice->rel))
