@@ -24,8 +24,8 @@ typedef struct ConvertOptions
 	bool		all;			/* columns were not named */
 	bool		skip_blocked;	/* do not convert blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
-	List	  **views;			/* if not NULL, add the OIDs of re-created views
-								 * here, and not to the result */
+	List	  **views;			/* if not NULL, add the OIDs of re-created
+								 * views here, and not to the result */
 } ConvertOptions;
 
 /* The text of a constraint, statistics object or view */

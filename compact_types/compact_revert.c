@@ -278,6 +278,8 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 	advice->catalog = compact_advise_catalog_make();
 	schema = quote_identifier(get_namespace_name(advice->nspid));
 	desc = RelationGetDescr(advice->rel);
+	/* no row was read, so progress shows the estimate */
+	advice->sampled_rows = (int64) Max(advice->rel->rd_rel->reltuples, 0);
 	if (RELATION_IS_OTHER_TEMP(advice->rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -209,7 +209,7 @@ COMMENT ON COLUMN compact_types.progress.relid IS 'OID of the table';
 COMMENT ON COLUMN compact_types.progress.command IS 'convert or revert';
 COMMENT ON COLUMN compact_types.progress.phase IS 'what is done now';
 COMMENT ON COLUMN compact_types.progress.tuples_done IS 'rows that have been rewritten';
-COMMENT ON COLUMN compact_types.progress.tuples_total IS 'rows of the table';
+COMMENT ON COLUMN compact_types.progress.tuples_total IS 'rows of the table; for revert(), an estimate';
 COMMENT ON COLUMN compact_types.progress.indexes_done IS 'indexes that have been built anew';
 
 --

@@ -153,10 +153,8 @@ like(
 	run('SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE w = 7'),
 	qr/Index Cond|Recheck Cond/,
 	'an index serves a literal');
-is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true)}
-	),
-	"\n\n",
-	'no advice for the missing type');
+is(run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true)}),
+	"\n\n", 'no advice for the missing type');
 is( run(q{SELECT reason FROM compact_types.advise('k', narrow_keys => true) WHERE column_name = 'a'}
 	),
 	'values 1000 to 2000000 need the width; ALTER EXTENSION compact_types UPDATE creates uint3, which would hold them',
@@ -251,10 +249,8 @@ SELECT string_agg(n::text, ',' ORDER BY q DESC) FROM n WHERE id < 20;
 SQL
 my $new_used = run($new_uses);
 like($new_used, qr/^20000\|160008000000\|/, 'queries on the types work');
-is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true)}
-	),
-	"\nuint1\nuint3",
-	'the advice knows the type');
+is(run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true)}),
+	"\nuint1\nuint3", 'the advice knows the type');
 run(q{SELECT compact_types.convert('k', narrow_keys => true)});
 is( run(q{SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'k'::regclass AND attnum > 0}
 	),

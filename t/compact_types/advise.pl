@@ -213,8 +213,9 @@ $node->poll_query_until('postgres',
 my $converting = session(q{SET test.hold = 'row 500'},
 	q{SELECT column_name, new_type FROM compact_types.convert('big', narrow => true)});
 my $rows =
-  q{SELECT format('%s %s of %s: %s', relid::regclass, tuples_done, tuples_total, phase) FROM compact_types.progress};
-ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"),
+  q{SELECT format('%s %s %s of %s: %s', command, relid::regclass, tuples_done, tuples_total, phase) FROM compact_types.progress};
+ok( $node->poll_query_until(
+		'postgres', "SELECT ($rows) = 'convert big 500 of 1000: rewriting rows'"),
 	'progress shows the progress to another session');
 is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}),
 	1, 'pg_stat_progress_cluster shows the conversion, too');
@@ -239,7 +240,8 @@ $node->poll_query_until('postgres',
   or die 'the first writer did not write';
 $converting = session(q{SET test.hold = 'row 500'},
 	q{SELECT column_name, new_type FROM compact_types.convert('big', narrow => true)});
-ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"),
+ok( $node->poll_query_until(
+		'postgres', "SELECT ($rows) ~ 'convert big 500 of 1001: rewriting rows'"),
 	'progress shows the progress of the second conversion');
 my $second =
   session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
@@ -258,6 +260,26 @@ is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FR
 is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view exists again');
 is(query('SELECT count(*) FROM compact_types.progress'),
 	0, 'progress is empty after the conversion');
+
+# The view shows revert(), too, with the number of rows that the last ANALYZE has found.  A role
+# without the privilege to see the statistics of others does not see the row.
+query('CREATE ROLE stranger');
+$lock = session(q{SELECT pg_advisory_lock(1), pg_sleep(3600)});
+$node->poll_query_until('postgres',
+	q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
+  or die 'the lock was not taken';
+my $reverting = session(q{SET test.hold = 'row 500'},
+	q{SELECT column_name, new_type FROM compact_types.revert('big')});
+ok( $node->poll_query_until(
+		'postgres', "SELECT ($rows) = 'revert big 500 of 1001: rewriting rows'"),
+	'progress shows the progress of revert()');
+is(query('SET ROLE stranger; SELECT count(*) FROM compact_types.progress'),
+	0, 'progress does not show the details to another role');
+query(
+	q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND granted}
+);
+eval { finish_session($lock) };
+is(finish_session($reverting), "SET\nc|character(33)\nn|integer\n|\n", 'revert() succeeds');
 
 # A policy is dropped while an older snapshot still sees it.
 query(

@@ -256,8 +256,7 @@ SQL
 		$call->(
 			"SELECT count(*) FROM compact_types.advise($oid, narrow => true); SELECT statement IS NOT NULL FROM compact_types.advise_table($oid, narrow => true); SELECT column_name IS NULL, count(*) FROM compact_types.convert($oid, narrow => true) GROUP BY 1 ORDER BY 1"
 		));
-	is($advice, "3\nt\nf|2\nt|2",
-		"standard_conforming_strings = $setting: the table is converted");
+	is($advice, "3\nt\nf|2\nt|2", "standard_conforming_strings = $setting: the table is converted");
 	is( $node->safe_psql('names', $describe) =~ s/::(compact_char9|bpchar|text)\b//gr,
 		$before =~ s/::(compact_char9|bpchar|text)\b//gr,
 		"standard_conforming_strings = $setting: owners, privileges, options and comments are the same"
