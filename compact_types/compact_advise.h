@@ -239,6 +239,8 @@ extern char *compact_advise_never_narrow(Advice *advice, const AdviseColumn *col
 extern bool compact_advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max);
 
 /* compact_advise_depend.c */
+extern bool compact_advise_keep_plans(void);
+extern void compact_advise_forget_plans(void);
 extern void compact_advise_connect(Advice *advice);
 extern void compact_advise_query(const char *format,...) pg_attribute_printf(1, 2);
 extern char *compact_advise_result(int row, int col);

@@ -34,6 +34,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -44,6 +45,118 @@
 
 /* A longer chain of views is assumed to be a cycle. */
 #define MAX_VIEW_DEPTH	100
+
+/* more plans, and more parameters of one, are not expected */
+#define MAX_KEPT_PLANS	100
+#define MAX_PARAMETERS	8
+
+/* A query that was planned before. */
+typedef struct KeptPlan
+{
+	char	   *sql;
+	SPIPlanPtr	plan;
+} KeptPlan;
+
+static bool keep_plans = false;
+static KeptPlan kept_plans[MAX_KEPT_PLANS];
+static int	nkept_plans = 0;
+
+/*
+ * Keep the plans of the following queries, for a call that looks at many
+ * tables.  Return false if plans are kept already; then the caller must not
+ * call compact_advise_forget_plans().
+ */
+bool
+compact_advise_keep_plans(void)
+{
+	if (keep_plans)
+		return false;
+	keep_plans = true;
+
+	return true;
+}
+
+void
+compact_advise_forget_plans(void)
+{
+	keep_plans = false;
+	while (nkept_plans > 0)
+	{
+		KeptPlan   *kept = &kept_plans[--nkept_plans];
+
+		SPI_freeplan(kept->plan);
+		pfree(kept->sql);
+	}
+}
+
+/*
+ * Return the query that the format makes, with a parameter in place of each
+ * %u, which stands for an OID.  The other conversions are %s, %d and %%.
+ */
+static char *
+with_parameters(const char *format, va_list args, Datum *values, int *nvalues)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	*nvalues = 0;
+	for (const char *p = format; *p != '\0'; p++)
+	{
+		if (*p != '%')
+		{
+			appendStringInfoChar(&sql, *p);
+			continue;
+		}
+		switch (*++p)
+		{
+			case '%':
+				appendStringInfoChar(&sql, '%');
+				break;
+			case 's':
+				appendStringInfoString(&sql, va_arg(args, const char *));
+				break;
+			case 'd':
+				appendStringInfo(&sql, "%d", va_arg(args, int));
+				break;
+			case 'u':
+				if (*nvalues == MAX_PARAMETERS)
+					elog(ERROR, "too many parameters in \"%s\"", format);
+				values[(*nvalues)++] = ObjectIdGetDatum(va_arg(args, Oid));
+				appendStringInfo(&sql, "$%d", *nvalues);
+				break;
+			default:
+				elog(ERROR, "unexpected conversion in \"%s\"", format);
+		}
+	}
+
+	return sql.data;
+}
+
+/* Return the plan of the query, or NULL if no more plans can be kept. */
+static SPIPlanPtr
+kept_plan(const char *sql, int nvalues)
+{
+	Oid			types[MAX_PARAMETERS];
+	KeptPlan   *kept = &kept_plans[nkept_plans];
+
+	for (int i = 0; i < nkept_plans; i++)
+	{
+		if (strcmp(kept_plans[i].sql, sql) == 0)
+			return kept_plans[i].plan;
+	}
+	for (int i = 0; i < nvalues; i++)
+		types[i] = OIDOID;
+	if (nkept_plans == MAX_KEPT_PLANS)
+		return NULL;
+	kept->plan = SPI_prepare(sql, nvalues, types);
+	if (kept->plan == NULL)
+		elog(ERROR, "could not prepare \"%s\"", sql);
+	kept->sql = MemoryContextStrdup(TopMemoryContext, sql);
+	SPI_keepplan(kept->plan);
+	nkept_plans++;
+
+	return kept->plan;
+}
 
 /*
  * Run the query that the format makes; its result is in SPI_tuptable.  The
@@ -58,15 +171,27 @@ void
 compact_advise_query(const char *format,...)
 {
 	MemoryContext oldcxt = CurrentMemoryContext;
+	SPIPlanPtr	plan = NULL;
+	Datum		values[MAX_PARAMETERS];
+	int			nvalues;
 	va_list		args;
 	char	   *sql;
 
-	va_start(args, format);
-	sql = compact_ddl_format(format, args);
-	va_end(args);
-
 	PushActiveSnapshot(GetLatestSnapshot());
-	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+	if (keep_plans)
+	{
+		va_start(args, format);
+		sql = with_parameters(format, args, values, &nvalues);
+		va_end(args);
+		plan = kept_plan(sql, nvalues);
+	}
+	if (plan == NULL)
+	{
+		va_start(args, format);
+		sql = compact_ddl_format(format, args);
+		va_end(args);
+	}
+	if ((plan ? SPI_execute_plan(plan, values, NULL, true, 0) : SPI_execute(sql, true, 0)) != SPI_OK_SELECT)
 		elog(ERROR, "could not execute \"%s\"", sql);
 	PopActiveSnapshot();
 	pfree(sql);

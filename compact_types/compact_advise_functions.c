@@ -479,16 +479,16 @@ try_relation(AdviseCall *call, Oid relid)
 }
 
 static void
-advise_all(AdviseCall *call)
+advise_tables(AdviseCall *call)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "compact_types advice",
 											  ALLOCSET_DEFAULT_SIZES);
-	AdviseCatalog *catalog = compact_advise_catalog_make();
 	List	   *tables = readable_tables(call);
-	MemoryContext oldcxt = MemoryContextSwitchTo(cxt);
+	MemoryContext oldcxt;
 	ListCell   *lc;
 
-	call->options.catalog = catalog;
+	call->options.catalog = compact_advise_catalog_make();
+	oldcxt = MemoryContextSwitchTo(cxt);
 	foreach(lc, tables)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -497,6 +497,23 @@ advise_all(AdviseCall *call)
 	}
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(cxt);
+}
+
+static void
+advise_all(AdviseCall *call)
+{
+	bool		keeps_plans = compact_advise_keep_plans();
+
+	PG_TRY();
+	{
+		advise_tables(call);
+	}
+	PG_FINALLY();
+	{
+		if (keeps_plans)
+			compact_advise_forget_plans();
+	}
+	PG_END_TRY();
 }
 
 /*
