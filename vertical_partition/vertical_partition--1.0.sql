@@ -2228,8 +2228,9 @@ AS $$
                     AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
 $$;
 
--- Return the proposal for a table or split view, or the reason why there is none.
-CREATE FUNCTION vertical_partition_internal.advise_one(relation regclass, OUT columns name[], OUT hot_columns name[], OUT method text,
+-- Return the proposal for a table or split view, or the reason why there is none.  Look for blockers
+-- if there is a proposal, or if "always" is true.  This takes about as long as all the rest.
+CREATE FUNCTION vertical_partition_internal.advise_one(relation regclass, always boolean, OUT columns name[], OUT hot_columns name[], OUT method text,
     OUT row_bytes_now float8, OUT hot_row_bytes float8, OUT cold_row_bytes float8, OUT updates float8, OUT written_now float8,
     OUT written_split float8, OUT hot_share float8, OUT bytes_now bigint, OUT bytes_after bigint, OUT reason text, OUT blockers text[],
     OUT statement text, OUT undo text)
@@ -2258,7 +2259,7 @@ BEGIN
         blockers := ARRAY[reason];
         RETURN;
     END IF;
-    blockers := CASE WHEN NOT is_split THEN vertical_partition_internal.blockers(rel) END;
+    blockers := CASE WHEN always AND NOT is_split THEN vertical_partition_internal.blockers(rel) END;
     family := CASE WHEN is_split THEN ARRAY[lay.hot::oid, lay.cold::oid] ELSE ARRAY[rel] END;
 
     -- Statistics of the columns.  A char(n) column whose width is always the same counts as one of
@@ -2382,6 +2383,9 @@ BEGIN
         written_split := s.written_split;
         hot_share := s.hot_bytes / s.row_bytes;
     END IF;
+    IF NOT always AND NOT is_split AND NOT keeps THEN
+        blockers := vertical_partition_internal.blockers(rel);
+    END IF;
     IF keeps OR blockers IS NOT NULL THEN
         RETURN;
     END IF;
@@ -2444,7 +2448,7 @@ BEGIN
         ELSIF NOT (has_table_privilege(wanted, 'SELECT') OR has_any_column_privilege(wanted, 'SELECT')) THEN
             RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', wanted);
         END IF;
-        RETURN QUERY SELECT wanted, o.* FROM vertical_partition_internal.advise_one(wanted) o;
+        RETURN QUERY SELECT wanted, o.* FROM vertical_partition_internal.advise_one(wanted, true) o;
         RETURN;
     END IF;
 
@@ -2465,7 +2469,7 @@ BEGIN
                     ELSE pg_stat_get_tuples_updated(r.relid) END, 0) < min_updates
                 AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                     WHERE NOT h.is_read AND h.relid IN (r.relid, lay.hot, lay.cold)), 0) < min_updates;
-            SELECT * INTO a FROM vertical_partition_internal.advise_one(r.relid);
+            SELECT * INTO a FROM vertical_partition_internal.advise_one(r.relid, false);
         EXCEPTION WHEN OTHERS THEN
             CONTINUE;
         END;
