@@ -307,7 +307,7 @@ CREATE TYPE dense_internal.proposal AS (
     kind text, proposal text, relation regclass, feature text, action text, columns name[],
     bytes_now bigint, bytes_after bigint, confidence text, risk text, lock_mode text,
         seconds float8,
-    server text, reason text, blockers text[], statement text, undo text, details jsonb);
+    server text, reason text, blockers text[], statement text, undo text);
 
 -- Bytes of a TOAST table with its index.
 CREATE FUNCTION dense_internal.toast_bytes(toast oid)
@@ -378,28 +378,29 @@ DECLARE
     result dense_internal.types_advice;
 BEGIN
     EXECUTE $q$
-        SELECT array_agg(a.column_name ORDER BY a.attnum) FILTER (WHERE k.free) AS names,
-            array_agg(a.column_name ORDER BY a.attnum) FILTER (WHERE k.free
+        SELECT array_agg(a.column_name ORDER BY b.attnum) FILTER (WHERE k.free) AS names,
+            array_agg(a.column_name ORDER BY b.attnum) FILTER (WHERE k.free
                 AND a.risk IS NULL) AS safe_names,
-            array_agg(a.column_name ORDER BY a.attnum) FILTER (WHERE k.blocked) AS blocked_names,
-            array_agg(format('%I to %s', a.column_name, a.proposed_type) ORDER BY a.attnum)
+            array_agg(a.column_name ORDER BY b.attnum) FILTER (WHERE k.blocked) AS blocked_names,
+            array_agg(format('%I to %s', a.column_name, a.proposed_type) ORDER BY b.attnum)
                 FILTER (WHERE k.free) AS types,
-            array_agg(format('%I to %s', a.column_name, a.proposed_type) ORDER BY a.attnum)
+            array_agg(format('%I to %s', a.column_name, a.proposed_type) ORDER BY b.attnum)
                 FILTER (WHERE k.free AND a.risk IS NULL) AS safe_types,
-            array_agg(format('%I to %s', a.column_name, a.proposed_type) ORDER BY a.attnum)
+            array_agg(format('%I to %s', a.column_name, a.proposed_type) ORDER BY b.attnum)
                 FILTER (WHERE k.blocked) AS blocked_types,
-            string_agg(format('%I: %s', a.column_name, a.risk), '; ' ORDER BY a.attnum)
+            string_agg(format('%I: %s', a.column_name, a.risk), '; ' ORDER BY b.attnum)
                 FILTER (WHERE k.free AND a.risk IS NOT NULL) AS risk,
-            array_agg(ROW(a.attnum, a.bytes_now, a.proposed_type, l.length, l.alignment,
-                a.bytes_after)::dense_internal.column_size ORDER BY a.attnum)
+            array_agg(ROW(b.attnum, a.value_bytes_now, a.proposed_type, l.length, l.alignment,
+                a.value_bytes_after)::dense_internal.column_size ORDER BY b.attnum)
                     FILTER (WHERE k.free) AS sizes,
-            array_agg(ROW(a.attnum, a.bytes_now, a.proposed_type, l.length, l.alignment,
-                a.bytes_after)::dense_internal.column_size ORDER BY a.attnum)
+            array_agg(ROW(b.attnum, a.value_bytes_now, a.proposed_type, l.length, l.alignment,
+                a.value_bytes_after)::dense_internal.column_size ORDER BY b.attnum)
                 FILTER (WHERE k.free AND a.risk IS NULL) AS safe_sizes,
             array_agg(a.blockers::text) FILTER (WHERE k.blocked) AS blockers,
-            string_agg(format('%I: %s', a.column_name, a.reason), '; ' ORDER BY a.attnum)
+            string_agg(format('%I: %s', a.column_name, a.reason), '; ' ORDER BY b.attnum)
                 FILTER (WHERE a.proposed_type IS NULL AND a.reason LIKE '%"make %') AS missing
-        FROM compact_types.advise($1, narrow => $3, sample_pages => $2) a,
+        FROM compact_types.advise($1, narrow => $3, sample_pages => $2) a
+            JOIN pg_attribute b ON b.attrelid = a.relation AND b.attname = a.column_name,
             LATERAL (SELECT a.proposed_type IS NOT NULL AND cardinality(a.blockers) = 0 AS free,
                 a.proposed_type IS NOT NULL AND cardinality(a.blockers) > 0 AS blocked) k,
             LATERAL dense_internal.compact_layout(a.proposed_type) l
@@ -410,12 +411,12 @@ END
 $$;
 
 -- What the features propose for one table, in the order in which they are applied.  The caller
--- holds a lock on the table.  sample_pages and sample_rows limit what is read.  with_risk takes
--- the types with a risk.
+-- holds a lock on the table.  sample_pages limits what compact_types reads, and toast_pages what
+-- toast_policy reads.  with_risk takes the types with a risk.
 --
 -- bytes_now of a proposal is the size when its turn comes, after the proposals before it, so that
 -- no byte is saved twice.  Rows of the kinds "option" and "blocked" are outside of this chain.
-CREATE FUNCTION dense_internal.propose(rel oid, sample_pages int4, sample_rows int4,
+CREATE FUNCTION dense_internal.propose(rel oid, sample_pages int4, toast_pages int4,
     with_risk boolean)
 RETURNS SETOF dense_internal.proposal LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -446,13 +447,14 @@ DECLARE
     started timestamptz;
     took float8 := 0;
     names name[];
-    codecs text[];
-    settings text;
-    codec_level int4;
+    statements text[];
+    undos text[];
+    reasons text[];
+    risk text;
+    recompress text;
+    saved bigint;
     bytes bigint;
     aligned int4;
-    saved float8;
-    reasons text[];
 BEGIN
     SELECT * INTO class FROM pg_class c WHERE c.oid = rel;
     b := dense_internal.table_bytes(rel);
@@ -463,7 +465,7 @@ BEGIN
         THEN class.reltuples / class.relpages * pages END;
 
     --
-    -- Types.  advise_table() counts the columns that convert() would take.
+    -- Types.  advise_table() predicts the table with these columns converted.
     --
     IF class.relkind = 'r' AND class.relam = 2 AND b.heap > block
         AND dense_internal.is_trusted('compact_types', 'advise_table')
@@ -471,8 +473,9 @@ BEGIN
         started := clock_timestamp();
         r := dense_internal.ask_compact_types(rel, sample_pages, with_risk);
         IF r.safe_names IS NOT NULL OR with_risk AND r.names IS NOT NULL OR rows IS NULL THEN
-            EXECUTE 'SELECT a.* FROM compact_types.advise_table($1, narrow => $3, sample_pages => $2) a'
-                INTO t USING rel::regclass, sample_pages, with_risk;
+            EXECUTE 'SELECT a.* FROM compact_types.advise_table($1, $4, narrow => $3, sample_pages => $2) a'
+                INTO t USING rel::regclass, sample_pages, with_risk,
+                    coalesce(CASE WHEN with_risk THEN r.names ELSE r.safe_names END, '{}');
             rows := coalesce(nullif(t.rows, 0), rows);
         END IF;
         took := extract(epoch FROM clock_timestamp() - started);
@@ -489,8 +492,8 @@ BEGIN
             p.risk := CASE WHEN with_risk THEN r.risk END;
             p.lock_mode := 'ACCESS EXCLUSIVE';
             p.server := 'stock';
-            p.statement := format('SELECT * FROM compact_types.convert(%L, %L)', name, p.columns);
-            p.undo := format('SELECT * FROM compact_types.revert(%L, %L)', name, p.columns);
+            p.statement := t.statement;
+            p.undo := t.undo;
             sizes := CASE WHEN with_risk THEN r.sizes ELSE r.safe_sizes END;
             SELECT sum(m.bytes_after), bool_and(m.known) INTO index_bytes, known
             FROM dense_internal.index_models(rel, rows, sizes) m;
@@ -503,8 +506,8 @@ BEGIN
                 + (p.bytes_after - coalesce(index_bytes, 0)) / heap_rate + coalesce(index_bytes,
                     0) / index_rate;
             p.reason := format('a row takes %s bytes of the table instead of %s',
-                round(t.bytes_row_after::numeric, 1),
-                    round(t.bytes_row_now::numeric, 1))
+                round(t.row_bytes_after::numeric, 1),
+                    round(t.row_bytes_now::numeric, 1))
                 || coalesce('; the indexes shrink from '
                     || nullif(pg_size_pretty(b.total - b.heap - b.toast), '0 bytes')
                     || ' to ' || pg_size_pretty(index_bytes), '')
@@ -536,10 +539,10 @@ BEGIN
             p.risk := risky.risk;
             p.lock_mode := 'ACCESS EXCLUSIVE';
             p.server := 'stock';
-            p.statement := format('SELECT * FROM compact_types.convert(%L, %L)', name, risky.names);
-            p.undo := format('SELECT * FROM compact_types.revert(%L, %L)', name, risky.names);
-            EXECUTE 'SELECT a.* FROM compact_types.advise_table($1, narrow => true, sample_pages => $2) a'
-                INTO v USING rel::regclass, sample_pages;
+            EXECUTE 'SELECT a.* FROM compact_types.advise_table($1, $3, narrow => true, sample_pages => $2) a'
+                INTO v USING rel::regclass, sample_pages, coalesce(risky.names, '{}');
+            p.statement := v.statement;
+            p.undo := v.undo;
             SELECT sum(m.bytes_after), bool_and(m.known) INTO index_bytes, known
             FROM dense_internal.index_models(rel, rows, risky.sizes) m;
             p.bytes_now := b.total;
@@ -551,7 +554,7 @@ BEGIN
                 + (p.bytes_after - coalesce(index_bytes, 0)) / heap_rate + coalesce(index_bytes,
                     0) / index_rate;
             p.reason := format('with the columns that have a risk, a row takes %s bytes of the table instead of %s',
-                round(v.bytes_row_after::numeric, 1), round(v.bytes_row_now::numeric, 1));
+                round(v.row_bytes_after::numeric, 1), round(v.row_bytes_now::numeric, 1));
             took := took + extract(epoch FROM clock_timestamp() - started);
             -- alignment can make all of them worthless
             IF risky.risk IS NOT NULL AND p.bytes_after < p.bytes_now THEN
@@ -583,91 +586,58 @@ BEGIN
     END IF;
 
     --
-    -- TOAST.  advise() recommends what costs least to read and write, which need not be smaller.
+    -- TOAST.  advise() proposes what costs least to read and write, which need not be smaller.  It
+    -- measures each column with large values, so that many columns get a smaller sample each.
     --
     IF class.relkind IN ('r', 'm') AND class.relam = 2 AND b.toast > 8 * block
         AND b.toast > 0.02 * b.heap
         AND dense_internal.is_trusted('toast_policy', 'advise') THEN
-        started := clock_timestamp();
         names := '{}';
-        codecs := '{}';
+        statements := '{}';
+        undos := '{}';
         reasons := '{}';
-        codec_level := 0;
+        risk := NULL;
         saved := 0;
-        took := 0;
-        FOR r IN
-            SELECT a.attname, a.attstorage, CASE WHEN a.attstorage = 'e' THEN 'none'
-                WHEN coalesce(nullif(a.attcompression, ''),
-                    left(current_setting('default_toast_compression'), 1)::"char") = 'l' THEN 'lz4'
-                ELSE 'pglz' END AS codec
-            FROM pg_attribute a
-            WHERE a.attrelid = rel AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1
-                AND a.attstorage IN ('x', 'm', 'e')
-                AND NOT EXISTS (SELECT FROM unnest(sizes) z WHERE z.attnum = a.attnum
-                    AND z.new_length > 0)
-            ORDER BY a.attnum
+        recompress := format('; SELECT toast_policy.recompress(%L)', name);
+        FOR v IN EXECUTE 'SELECT a.* FROM toast_policy.advise($1, NULL, $2) WITH ORDINALITY a
+                WHERE a.statement IS NOT NULL ORDER BY a.level_after NULLS FIRST, a.ordinality'
+            USING rel::regclass, least(toast_pages, greatest(20, 2 * toast_pages / (
+                SELECT greatest(count(*), 1) FROM pg_attribute a WHERE a.attrelid = rel
+                    AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1
+                    AND a.attstorage <> 'p')))::int4
         LOOP
-            -- a table with many such columns must not use up the time of the others
-            IF extract(epoch FROM clock_timestamp() - started) > sample_rows / 100.0 THEN
-                RETURN NEXT dense_internal.skipped(rel, 'toast_policy', NULL,
-                    format('the time for the table was up before column %I', r.attname));
-                EXIT;
-            END IF;
-            EXECUTE $q$
-                SELECT max(x.table_pages) FILTER (WHERE x.is_now) AS pages_now, max(x.read_us)
-                    FILTER (WHERE x.is_now) AS read_now,
-                    max(x.table_pages) FILTER (WHERE x.recommended) AS pages_after, max(x.read_us)
-                        FILTER (WHERE x.recommended) AS read_after,
-                    max(x.strategy) FILTER (WHERE x.recommended) AS strategy, max(x.codec)
-                        FILTER (WHERE x.recommended) AS codec,
-                    max(x.level) FILTER (WHERE x.recommended) AS level, max(x.compress_us)
-                        FILTER (WHERE x.recommended) AS compress_us,
-                    coalesce(bool_or(x.is_now AND x.recommended), true) AS stays,
-                        max(x.sampled) AS sampled
-                FROM (
-                    SELECT a.*, a.strategy = $4 AND a.codec = $5 AS is_now
-                        FROM toast_policy.advise($1, $2, $3) a) x $q$
-                INTO v USING rel::regclass, r.attname, sample_rows,
-                    CASE r.attstorage WHEN 'm' THEN 'main' WHEN 'e' THEN 'external'
-                        ELSE 'extended' END, r.codec;
-            CONTINUE WHEN v.stays OR v.sampled = 0 OR v.pages_now IS NULL;
-            IF v.strategy = 'toast_policy' THEN
-                names := names || r.attname;
-                codecs := codecs || v.codec;
-                codec_level := greatest(codec_level, v.level);
-                saved := saved + (v.pages_now - v.pages_after) * block;
-                took := took + v.compress_us * coalesce(rows, 0) / 1e6;
-                reasons := reasons || format('a read of %I takes %s microseconds instead of %s',
-                    r.attname,
-                    v.read_after, v.read_now);
+            CONTINUE WHEN EXISTS (SELECT FROM unnest(sizes) z JOIN pg_attribute a
+                ON a.attrelid = rel AND a.attnum = z.attnum
+                WHERE a.attname = v.column_name AND z.new_length > 0);
+            IF v.strategy_after = 'toast_policy' THEN
+                names := names || v.column_name;
+                statements := statements || v.statement;
+                undos := undos || v.undo;
+                reasons := reasons || format('%I: %s', v.column_name, v.reason);
+                risk := coalesce(risk, v.risk);
+                saved := saved + v.bytes_now - v.bytes_after;
             ELSE
+                -- apply() does not do this, so that it has no name
                 p := none;
                 p.kind := 'option';
-                p.proposal := format('toast_policy_%s %s', v.strategy, name);
                 p.relation := rel;
                 p.feature := 'toast_policy';
-                p.columns := ARRAY[r.attname];
-                p.action := CASE WHEN v.strategy IN ('ztext', 'zbytea')
-                    THEN format('change %I to %s(%s)', r.attname, v.strategy, v.codec)
-                    ELSE format('store new values of %I as %s', r.attname, concat_ws(' ',
-                        upper(v.strategy), nullif(v.codec, 'none'))) END;
+                p.columns := ARRAY[v.column_name];
+                p.action := CASE WHEN v.strategy_after IN ('ztext', 'zbytea')
+                    THEN format('change %I to %s(%s)', v.column_name, v.strategy_after,
+                        v.codec_after)
+                    ELSE format('store %I as %s', v.column_name, concat_ws(' ',
+                        upper(v.strategy_after), nullif(v.codec_after, 'none'))) END;
                 p.bytes_now := b.total;
-                p.bytes_after := greatest(b.total - (v.pages_now - v.pages_after) * block, 0);
+                p.bytes_after := greatest(b.total - v.bytes_now + v.bytes_after, 0);
                 p.confidence := 'medium';
-                p.risk := CASE WHEN v.strategy IN ('ztext', 'zbytea')
-                    THEN 'clients see another type' END;
+                p.risk := v.risk;
                 p.lock_mode := 'ACCESS EXCLUSIVE';
+                p.seconds := heap / heap_rate + (b.total - b.heap) / index_rate;
                 p.server := 'stock';
-                p.statement := CASE WHEN v.strategy IN ('ztext', 'zbytea')
-                    THEN format('ALTER TABLE %s ALTER %I TYPE %s(%s)', name, r.attname, v.strategy,
-                        v.codec)
-                    ELSE concat_ws(', ', format('ALTER TABLE %s ALTER %I SET STORAGE %s', name,
-                        r.attname, v.strategy),
-                        format('ALTER %I SET COMPRESSION %s', r.attname, nullif(v.codec,
-                            'none'))) END;
-                p.reason := format('a read of a value takes %s microseconds instead of %s',
-                    v.read_after, v.read_now);
-                p.blockers := ARRAY['apply() does not do this, run the statement'];
+                p.reason := v.reason;
+                p.statement := v.statement;
+                p.undo := v.undo;
                 RETURN NEXT p;
             END IF;
         END LOOP;
@@ -679,36 +649,22 @@ BEGIN
             p.feature := 'toast_policy';
             p.columns := names;
             p.action := 'compress ' || (SELECT string_agg(format('%I', n), ', ')
-                FROM unnest(names) n) || ' only where it saves chunks'
-                || CASE WHEN codec_level > 0 THEN format(', by lz4hc of level %s', codec_level)
-                    ELSE '' END;
+                FROM unnest(names) n) || ' only where it saves chunks';
             p.bytes_now := total;
             total := greatest(total - saved, 0);
             p.bytes_after := total;
             p.confidence := 'medium';
-            p.risk := 'modules that ask for heap by name refuse the table; the library must stay installed';
+            p.risk := risk;
             p.lock_mode := 'ACCESS EXCLUSIVE';
             p.server := 'stock';
-            p.seconds := took + (heap + b.toast) / heap_rate
-                + (total - heap - b.toast) / index_rate;
+            p.seconds := heap / heap_rate + greatest(total - heap, 0) / index_rate;
             p.reason := array_to_string(reasons, '; ');
-            -- the column's own codec is the codec of the access method
-            settings := (SELECT string_agg(format('ALTER %I SET COMPRESSION %s', x.n, x.c), ', ')
-                FROM unnest(names, codecs) x (n, c) WHERE x.c IN ('pglz', 'lz4'));
-            p.statement := concat_ws('; ', 'ALTER TABLE ' || name || ' ' || settings,
-                format('SELECT toast_policy.enable(%L, VARIADIC %L)', name, names),
-                format('SET toast_policy.lz4_level = %s', nullif(codec_level, 0)),
-                format('SELECT toast_policy.recompress(%L)', name));
-            p.undo := format('SELECT toast_policy.disable(%L)', name);
-            p.blockers := ARRAY(SELECT format('column %I has STORAGE EXTERNAL and would be compressed as well', a.attname)
-                FROM pg_attribute a WHERE a.attrelid = rel AND a.attnum > 0 AND NOT a.attisdropped
-                    AND a.attlen = -1
-                    AND a.attstorage = 'e' AND a.attname <> ALL (names));
-            p.details := jsonb_build_object('codecs', codecs, 'level', codec_level);
-            IF cardinality(p.blockers) > 0 THEN
-                p.kind := 'blocked';
-                total := p.bytes_now;
-            END IF;
+            -- rewrite the table once, after the last column
+            p.statement := (SELECT string_agg(CASE
+                    WHEN x.ord < cardinality(statements) AND right(x.s, length(recompress)) = recompress
+                    THEN left(x.s, - length(recompress)) ELSE x.s END, '; ' ORDER BY x.ord)
+                FROM unnest(statements) WITH ORDINALITY x (s, ord));
+            p.undo := array_to_string(undos, '; ');
             RETURN NEXT p;
         END IF;
     END IF;
@@ -719,25 +675,27 @@ BEGIN
     IF class.relkind = 'r' AND class.relpersistence <> 't' AND b.heap >= 8388608
         AND dense_internal.is_trusted('vertical_partition', 'advise') THEN
         EXECUTE 'SELECT a.* FROM vertical_partition.advise($1) a' INTO v USING rel::regclass;
-        IF v.cold_columns IS NOT NULL AND v.call IS NOT NULL THEN
+        IF v.columns IS NOT NULL THEN
             p := none;
             p.kind := CASE WHEN v.updates > 0 THEN 'proposal' ELSE 'option' END;
             p.proposal := 'vertical_partition ' || name;
             p.relation := rel;
             p.feature := 'vertical_partition';
-            p.columns := v.cold_columns;
+            p.columns := v.columns;
             p.action := 'move ' || (SELECT string_agg(format('%I', n), ', ')
-                FROM unnest(v.cold_columns) n)
+                FROM unnest(v.columns) n)
                 || ' to a cold part, by ' || v.method;
             p.bytes_now := CASE WHEN p.kind = 'proposal' THEN total ELSE b.total END;
-            -- header and key once more, and the index of the cold part
-            p.bytes_after := p.bytes_now + coalesce(rows, 0) * greatest(v.hot_bytes
-                + v.cold_bytes - v.row_bytes, 0)
+            -- header and key once more, and the index of the cold part; a conversion of types has
+            -- already returned the free space that advise() counts
+            p.bytes_after := CASE WHEN NOT converts THEN p.bytes_now + v.bytes_after - v.bytes_now
+                ELSE p.bytes_now + coalesce(rows, 0) * greatest(v.hot_row_bytes
+                + v.cold_row_bytes - v.row_bytes_now, 0)
                 + CASE v.method WHEN 'row_pointer' THEN 0
                     WHEN 'surrogate_key' THEN coalesce(rows, 0) * 22
                     ELSE coalesce((SELECT m.bytes_after FROM dense_internal.index_models(rel, rows,
                         sizes) m
-                        JOIN pg_index d ON d.indexrelid = m.index AND d.indisprimary), 0) END;
+                        JOIN pg_index d ON d.indexrelid = m.index AND d.indisprimary), 0) END END;
             p.confidence := CASE WHEN v.updates > 0 THEN 'medium' ELSE 'low' END;
             p.risk := 'the table becomes a view; sessions must preload the library';
             p.lock_mode := 'ACCESS EXCLUSIVE';
@@ -747,18 +705,18 @@ BEGIN
             p.reason := format('an update writes %s bytes instead of %s, and the hot rows take %s %% of the memory; %s',
                 round(v.written_split::numeric), round(v.written_now::numeric),
                     round(100 * v.hot_share::numeric), v.reason);
-            p.statement := v.call;
-            p.undo := format('SELECT vertical_partition.merge(%L)', name);
-            p.details := jsonb_build_object('method', v.method);
+            p.statement := v.statement;
+            p.undo := v.undo;
+            p.blockers := coalesce(v.blockers, '{}');
             BEGIN
                 EXECUTE 'SELECT vertical_partition_internal.check_preload($1, false)' USING name;
             EXCEPTION WHEN object_not_in_prerequisite_state OR feature_not_supported THEN
-                p.blockers := ARRAY['new sessions of the database do not load the library, see session_preload_libraries'];
-                IF p.kind = 'proposal' THEN
-                    p.kind := 'blocked';
-                END IF;
+                p.blockers := p.blockers
+                    || 'new sessions of the database do not load the library, see session_preload_libraries'::text;
             END;
-            IF p.kind = 'proposal' THEN
+            IF p.kind = 'proposal' AND cardinality(p.blockers) > 0 THEN
+                p.kind := 'blocked';
+            ELSIF p.kind = 'proposal' THEN
                 total := p.bytes_after;
             END IF;
             RETURN NEXT p;
@@ -773,8 +731,10 @@ BEGIN
             'the table has no statistics', 'ANALYZE ' || name);
     ELSIF EXISTS (SELECT FROM jsonb_each_text(b.indexes) x WHERE x.value::bigint > 5 * block) THEN
         FOR i IN
-            SELECT m.*, c.reloptions, c.relname, dense_internal.qualified_name(m.index) AS name
+            SELECT m.*, c.reloptions, c.relname, dense_internal.qualified_name(m.index) AS name,
+                c.relpersistence <> 't' AND NOT x.indisexclusion AS concurrently
             FROM dense_internal.index_models(rel, rows, sizes) m JOIN pg_class c ON c.oid = m.index
+                JOIN pg_index x ON x.indexrelid = m.index
             WHERE m.alignment < 8 AND NOT EXISTS (SELECT FROM unnest(c.reloptions) o
                 WHERE o LIKE 'item\_alignment=%')
             ORDER BY c.relname
@@ -782,13 +742,23 @@ BEGIN
             bytes := CASE WHEN converts THEN i.bytes_after ELSE i.bytes_now END;
             CONTINUE WHEN bytes <= 5 * block OR i.bytes_aligned > 0.98 * bytes
                 OR i.bytes_aligned > 0.98 * i.bytes_after;
-            IF is_patched AND dense_internal.is_trusted('index_align', 'item_alignment') THEN
+            p := none;
+            p.blockers := '{}';
+            IF NOT is_patched THEN
+                p.blockers := ARRAY['the server is not patched'];
+            ELSIF dense_internal.is_trusted('index_align', 'item_alignment')
+                AND dense_internal.is_trusted('index_align', 'advise') THEN
                 EXECUTE 'SELECT index_align.item_alignment($1)' INTO aligned
                     USING i.index::regclass;
                 CONTINUE WHEN aligned < 8;
+                -- advise() knows the present types only, and proposes nothing where they prevent it
+                EXECUTE 'SELECT a.* FROM index_align.advise($1) a' INTO v USING i.index::regclass;
+                p.blockers := coalesce(v.blockers, '{}');
+                p.statement := v.statement;
+                p.undo := v.undo;
             END IF;
-            p := none;
-            p.kind := 'proposal';
+            p.kind := CASE WHEN is_patched AND cardinality(p.blockers) > 0 THEN 'blocked'
+                ELSE 'proposal' END;
             p.proposal := 'index_align ' || i.name;
             p.relation := i.index;
             p.feature := 'index_align';
@@ -805,10 +775,11 @@ BEGIN
                     THEN format('; %s of the saving are free space, which any rebuild returns',
                         pg_size_pretty(i.bytes_now - i.bytes_after))
                     ELSE '' END;
-            p.statement := format('ALTER INDEX %1$s SET (item_alignment = auto); REINDEX INDEX CONCURRENTLY %1$s', i.name);
-            p.undo := format('ALTER INDEX %1$s RESET (item_alignment); REINDEX INDEX CONCURRENTLY %1$s', i.name);
-            IF NOT is_patched THEN
-                p.blockers := ARRAY['the server is not patched'];
+            IF p.statement IS NULL THEN
+                p.statement := format('ALTER INDEX %1$s SET (item_alignment = auto); REINDEX INDEX %2$s%1$s',
+                    i.name, CASE WHEN i.concurrently THEN 'CONCURRENTLY ' ELSE '' END);
+                p.undo := format('ALTER INDEX %1$s SET (item_alignment = max); REINDEX INDEX %2$s%1$s; ALTER INDEX %1$s RESET (item_alignment)',
+                    i.name, CASE WHEN i.concurrently THEN 'CONCURRENTLY ' ELSE '' END);
             END IF;
             RETURN NEXT p;
         END LOOP;
@@ -836,7 +807,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ROW('skipped', NULL, relation, feature, NULL, NULL, bytes, NULL, NULL, NULL, NULL, NULL,
         NULL,
-        reason, NULL, statement, NULL, NULL)::dense_internal.proposal
+        reason, NULL, statement, NULL)::dense_internal.proposal
 $$;
 
 -- Divide the tables of the report by what can be done with them: "status" is null for those that
@@ -1073,7 +1044,8 @@ AS $$
         round(100 * (p.bytes_now - p.bytes_after)::numeric / nullif(p.bytes_now, 0), 1),
             p.confidence, p.risk,
         p.lock_mode, round(p.seconds::numeric, 1), p.server, p.reason, nullif(p.blockers, '{}'),
-            p.statement, p.undo
+        CASE WHEN coalesce(cardinality(p.blockers), 0) = 0 THEN p.statement END,
+        CASE WHEN coalesce(cardinality(p.blockers), 0) = 0 THEN p.undo END
     FROM dense_internal.report($1, $2, $3, $4) p
 $$;
 COMMENT ON FUNCTION dense.report(int4, regclass, bigint, boolean) IS
@@ -1383,7 +1355,7 @@ DECLARE
     after bigint;
     ids bigint[];
     indexes text[];
-    statement text;
+    level text;
 BEGIN
     IF dense_internal.qualified_name(rel) IS NULL AND p.feature = 'index_align' THEN
         rel := to_regclass(name);       -- a split has made the index again
@@ -1399,28 +1371,21 @@ BEGIN
     CASE p.feature
         WHEN 'compact_types' THEN
             PERFORM dense_internal.check_trusted('compact_types', 'convert');
-            EXECUTE 'SELECT count(*) FROM compact_types.convert($1, $2)' USING rel::regclass,
-                p.columns;
+            EXECUTE p.statement;
         WHEN 'toast_policy' THEN
             PERFORM dense_internal.check_trusted('toast_policy', 'enable', 'recompress');
-            SELECT string_agg(format('ALTER %I SET COMPRESSION %s', x.n, x.c), ', ') INTO statement
-            FROM unnest(p.columns, ARRAY(SELECT jsonb_array_elements_text(p.details -> 'codecs'))) x (n, c)
-            WHERE x.c IN ('pglz', 'lz4');
-            IF statement IS NOT NULL THEN
-                EXECUTE format('ALTER TABLE %s %s', name, statement);
+            level := current_setting('toast_policy.lz4_level', true);
+            EXECUTE p.statement;
+            -- the statement may have set it for the session
+            IF level IS DISTINCT FROM current_setting('toast_policy.lz4_level', true) THEN
+                PERFORM set_config('toast_policy.lz4_level', level, false);
             END IF;
-            EXECUTE 'SELECT toast_policy.enable($1, VARIADIC $2)' USING rel::regclass, p.columns;
-            IF (p.details ->> 'level')::int4 > 0 THEN
-                PERFORM set_config('toast_policy.lz4_level', p.details ->> 'level', true);
-            END IF;
-            EXECUTE 'SELECT toast_policy.recompress($1)' USING rel::regclass;
         WHEN 'vertical_partition' THEN
             PERFORM dense_internal.check_trusted('vertical_partition', 'split');
             SELECT coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.index), '{}')
                 INTO ids, indexes
             FROM dense_internal.notes_of(rel) n;
-            EXECUTE 'SELECT vertical_partition.split($1, $2, $3)' INTO rel USING rel::regclass,
-                p.columns, p.details ->> 'method';
+            EXECUTE p.statement INTO rel;
             PERFORM dense_internal.move_notes(ids, indexes, rel);
         WHEN 'index_align' THEN
             EXECUTE format('ALTER INDEX %s SET (item_alignment = auto)', name);
@@ -1728,7 +1693,7 @@ END
 $$;
 
 CREATE VIEW dense.status AS
-SELECT s.feature, s.relation::pg_catalog.regclass AS relation, s.columns, a.id, a.applied_at,
+SELECT s.relation::pg_catalog.regclass AS relation, s.columns, s.feature, a.id, a.applied_at,
     a.applied_by, s.bytes AS bytes_now,
     CASE WHEN a.bytes_after OPERATOR(pg_catalog.>) 0 THEN
         (s.bytes::pg_catalog.float8 OPERATOR(pg_catalog.*)
@@ -1740,9 +1705,9 @@ FROM dense_internal.in_place() s
         AND dense_internal.referenced(a.relation) OPERATOR(pg_catalog.=) s.relation;
 GRANT SELECT ON dense.status TO PUBLIC;
 COMMENT ON VIEW dense.status IS 'the features that are in place, and the bytes that they save now';
-COMMENT ON COLUMN dense.status.feature IS 'the feature';
 COMMENT ON COLUMN dense.status.relation IS 'the table, index or split view';
 COMMENT ON COLUMN dense.status.columns IS 'its columns of compact types, with the policy, or in the cold part';
+COMMENT ON COLUMN dense.status.feature IS 'the feature';
 COMMENT ON COLUMN dense.status.id IS 'number for undo(); null if it was not done by apply()';
 COMMENT ON COLUMN dense.status.applied_at IS 'when apply() did it';
 COMMENT ON COLUMN dense.status.applied_by IS 'role that called apply()';

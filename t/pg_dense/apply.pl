@@ -201,8 +201,11 @@ is(sql('copy', 'SELECT count(*) FROM dense.applied'), '0', 'no note is left ther
 # the access method
 sql('shop', <<'SQL');
 SET ROLE owner;
-SELECT dense_internal.run(ROW('proposal', 'toast_policy app.docs', 'app.docs'::regclass, 'toast_policy', '', '{doc,"Raw Doc"}', 1, 1, '', '', '', 1, '', '', NULL, '', '',
-  '{"codecs": ["lz4", "pglz"], "level": 9}')::dense_internal.proposal);
+SELECT dense_internal.run(ROW('proposal', 'toast_policy app.docs', 'app.docs'::regclass, 'toast_policy', '', '{doc,"Raw Doc"}', 1, 1, '', '', '', 1, '', '', NULL,
+  'ALTER TABLE app.docs ALTER COLUMN "Raw Doc" SET COMPRESSION pglz; SELECT toast_policy.enable(''app.docs'', ''doc'', ''Raw Doc''); '
+  'SET toast_policy.lz4_level = 9; SELECT toast_policy.recompress(''app.docs'')', NULL)::dense_internal.proposal)
+WHERE NOT EXISTS (SELECT FROM pg_settings WHERE name = 'toast_policy.lz4_level' AND setting = '9');
+DO $$ BEGIN ASSERT current_setting('toast_policy.lz4_level') = '0', 'the level stays in the session'; END $$;
 SQL
 is( sql('shop', q{SELECT feature, relation, columns FROM dense.status}),
 	'toast_policy|app.docs|{doc,"Raw Doc"}',

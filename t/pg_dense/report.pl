@@ -65,12 +65,14 @@ SET ROLE reader;
 CREATE SCHEMA compact_types;
 -- numbers are not taken back
 CREATE SEQUENCE compact_types.victims;
-CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT false, sample_pages int DEFAULT 0, OUT attnum int2, OUT column_name name,
-  OUT proposed_type text, OUT bytes_now float8, OUT bytes_after float8, OUT reason text, OUT risk text, OUT blockers text[]) RETURNS SETOF record LANGUAGE sql
-AS $$ SELECT nextval('compact_types.victims')::int2, 't'::name, 'compact_text', 1, 1, '', NULL, '{}'::text[] $$;
-CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT false, sample_pages int DEFAULT 0, OUT rows int8, OUT heap_pages int8,
-  OUT heap_pages_now int8, OUT heap_pages_after int8, OUT bytes_row_now float8, OUT bytes_row_after float8) LANGUAGE sql
-AS $$ SELECT nextval('compact_types.victims'), 1, 1, 1, 1, 1 $$;
+CREATE FUNCTION compact_types.advise(relation regclass, columns name[] DEFAULT NULL, narrow bool DEFAULT false, sample_pages int DEFAULT 0,
+  OUT relation regclass, OUT column_name name, OUT proposed_type text, OUT value_bytes_now float8, OUT value_bytes_after float8, OUT reason text,
+  OUT risk text, OUT blockers text[]) RETURNS SETOF record LANGUAGE sql
+AS $$ SELECT $1, 't'::name, CASE WHEN nextval('compact_types.victims') > 0 THEN 'compact_text' END, 1, 1, '', NULL, '{}'::text[] $$;
+CREATE FUNCTION compact_types.advise_table(relation regclass, columns name[] DEFAULT NULL, narrow bool DEFAULT false, sample_pages int DEFAULT 0,
+  OUT rows int8, OUT heap_pages int8, OUT heap_pages_now int8, OUT heap_pages_after int8, OUT row_bytes_now float8, OUT row_bytes_after float8,
+  OUT statement text, OUT undo text) LANGUAGE sql
+AS $$ SELECT nextval('compact_types.victims'), 1, 1, 1, 1, 1, '', '' $$;
 SQL
 rows($node, 'SELECT count(*) FROM dense.report(min_bytes => 0)');
 is(rows($node, 'SELECT is_called FROM compact_types.victims'),

@@ -37,7 +37,8 @@ my $before = columns_of($old);
 $old->safe_psql('app', <<'SQL');
 CALL dense.apply('compact_types public.orders');
 SELECT dense_internal.run(ROW('proposal', 'toast_policy public."My Docs"', '"My Docs"'::regclass, 'toast_policy', '', '{doc}',
-  1, 1, '', '', '', 1, '', '', NULL, '', '', '{"codecs": ["pglz"], "level": 0}')::dense_internal.proposal);
+  1, 1, '', '', '', 1, '', '', NULL, 'SELECT toast_policy.enable(''public."My Docs"'', ''doc''); SELECT toast_policy.recompress(''public."My Docs"'')',
+  NULL)::dense_internal.proposal);
 ALTER TABLE orders RENAME TO "All Orders";
 SQL
 my $notes = $old->safe_psql('app', 'SELECT a::text FROM dense.applied a ORDER BY id');
