@@ -140,8 +140,7 @@ $node->stop;
 $node = bgvacuum_node(
 	'busy',
 	shared_buffers => '32MB',
-	conf =>
-	  "debug_bgvacuum = off\nbgwriter_delay = 2s\nmax_logical_replication_workers = 0\n");
+	conf => "debug_bgvacuum = off\nbgwriter_delay = 2s\nmax_logical_replication_workers = 0\n");
 $rows = 300_000;
 $node->safe_psql('postgres', <<"SQL");
 CREATE TABLE busy (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (autovacuum_enabled = off);
