@@ -335,11 +335,13 @@ add_table(AdviseCall *call, Advice *advice)
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	foreach(lc, views)
 	{
+		/* the view is not locked, so it may have been dropped meanwhile */
 		Oid			view = lfirst_oid(lc);
+		char	   *name = get_rel_name(view);
+		char	   *schema = name != NULL ? get_namespace_name(get_rel_namespace(view)) : NULL;
 
-		view_names = lappend(view_names,
-							 quote_qualified_identifier(get_namespace_name(get_rel_namespace(view)),
-														get_rel_name(view)));
+		if (schema != NULL)
+			view_names = lappend(view_names, quote_qualified_identifier(schema, name));
 	}
 	set_text(values, nulls, TABLE_CREATE_STATEMENT, compact_advise_create_statement(advice));
 	MemoryContextSwitchTo(oldcxt);

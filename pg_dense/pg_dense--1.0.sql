@@ -1075,7 +1075,7 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_dense_reference
 CREATE SEQUENCE dense.applied_id;
 COMMENT ON SEQUENCE dense.applied_id IS 'numbers of the rows of dense.applied';
 CREATE TABLE dense.applied (
-    id bigint NOT NULL,
+    id bigint PRIMARY KEY,
     applied_at timestamptz NOT NULL,
     applied_by name NOT NULL,
     feature text NOT NULL CHECK (feature IN ('compact_types', 'toast_policy', 'vertical_partition',
@@ -1088,16 +1088,18 @@ CREATE TABLE dense.applied (
     old_compression "char"[] NOT NULL,
     bytes_before bigint NOT NULL,
     bytes_after bigint NOT NULL,
-    CHECK (cardinality(old_types) IN (0, cardinality(columns))
-        AND cardinality(new_types) = cardinality(old_types)),
-    CHECK (cardinality(old_storage) IN (0, cardinality(columns))
-        AND cardinality(old_compression) = cardinality(old_storage)),
-    CHECK (old_storage <@ '{p,e,x,m}'::"char"[] AND old_compression <@ '{p,l,""}'::"char"[]));
+    -- Name the schema, because these functions and the operator have arguments of type anyarray.  A
+    -- function for the very type, in the schema that CREATE EXTENSION names, would be preferred.
+    CHECK (pg_catalog.cardinality(old_types) IN (0, pg_catalog.cardinality(columns))
+        AND pg_catalog.cardinality(new_types) = pg_catalog.cardinality(old_types)),
+    CHECK (pg_catalog.cardinality(old_storage) IN (0, pg_catalog.cardinality(columns))
+        AND pg_catalog.cardinality(old_compression) = pg_catalog.cardinality(old_storage)),
+    CHECK (old_storage OPERATOR(pg_catalog.<@) '{p,e,x,m}'::"char"[]
+        AND old_compression OPERATOR(pg_catalog.<@) '{p,l,""}'::"char"[]));
 COMMENT ON TABLE dense.applied IS 'what apply() has done, for undo() and status';
 GRANT SELECT, INSERT, DELETE ON dense.applied TO PUBLIC;
 GRANT SELECT, USAGE ON SEQUENCE dense.applied_id TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dense.applied', 'WHERE relation::text <> ''-''');
-SELECT pg_catalog.pg_extension_config_dump('dense.applied_id', '');
 
 -- Return true if the current role has the privileges of the owner of the relation.
 CREATE FUNCTION dense_internal.owns(rel oid)
@@ -1140,13 +1142,31 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON dense.applied
 FOR EACH ROW EXECUTE FUNCTION dense_internal.guard_applied();
 ALTER TABLE dense.applied ENABLE ALWAYS TRIGGER guard;
 
+-- Return the next number for a row of dense.applied.  A dump does not set the sequence, because
+-- ordinary roles could not restore that.  So leave out the numbers of restored rows.
+CREATE FUNCTION dense_internal.next_number()
+RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    n bigint;
+BEGIN
+    LOOP
+        n := nextval('dense.applied_id');
+        IF NOT EXISTS (SELECT FROM dense.applied a WHERE a.id = n) THEN
+            RETURN n;
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- Note what is about to be done to a relation.
 CREATE FUNCTION dense_internal.remember(feature text, rel oid, columns name[], before bigint)
 RETURNS bigint LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     INSERT INTO dense.applied
-    SELECT nextval('dense.applied_id'), now(), current_user, feature,
+    SELECT dense_internal.next_number(), now(), current_user, feature,
         dense_internal.reference(rel), coalesce(columns, '{}'),
         coalesce(array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY c.ord)
             FILTER (WHERE feature = 'compact_types'), '{}'),
@@ -1448,7 +1468,7 @@ BEGIN
     END LOOP;
     RETURN ARRAY(SELECT a.id FROM dense.applied a,
         LATERAL (SELECT dense_internal.referenced(a.relation)) x (rel)
-        WHERE CASE WHEN cardinality(ids) > 0 THEN a.id = ANY (ids) ELSE x.rel IS NOT NULL
+        WHERE CASE WHEN ids IS NOT NULL THEN a.id = ANY (ids) ELSE x.rel IS NOT NULL
             AND dense_internal.owns(x.rel) END
         ORDER BY a.id DESC);
 END
@@ -1597,7 +1617,8 @@ BEGIN
 END
 $$;
 
-CREATE PROCEDURE dense.undo(VARIADIC ids bigint[] DEFAULT '{}')
+-- Without numbers, ids is null.  An empty array takes nothing back.
+CREATE PROCEDURE dense.undo(VARIADIC ids bigint[] DEFAULT NULL)
 LANGUAGE plpgsql
 AS $$
 -- As in apply(), nothing here is looked up by the search path.
@@ -1696,9 +1717,10 @@ CREATE VIEW dense.status AS
 SELECT s.relation::pg_catalog.regclass AS relation, s.columns, s.feature, a.id, a.applied_at,
     a.applied_by, s.bytes AS bytes_now,
     CASE WHEN a.bytes_after OPERATOR(pg_catalog.>) 0 THEN
-        (s.bytes::pg_catalog.float8 OPERATOR(pg_catalog.*)
+        -- the numbers of a row are those that a role has written
+        LEAST(GREATEST(s.bytes::pg_catalog.float8 OPERATOR(pg_catalog.*)
          (a.bytes_before::pg_catalog.float8 OPERATOR(pg_catalog./) a.bytes_after::pg_catalog.float8
-          OPERATOR(pg_catalog.-) 1::pg_catalog.float8))::pg_catalog.int8 END AS bytes_saved,
+          OPERATOR(pg_catalog.-) 1::pg_catalog.float8), -9e18), 9e18)::pg_catalog.int8 END AS bytes_saved,
     CASE WHEN a.id IS NULL THEN 'not done by apply(), so that the size before is not known' END AS reason
 FROM dense_internal.in_place() s
     LEFT JOIN dense.applied a ON a.feature OPERATOR(pg_catalog.=) s.feature

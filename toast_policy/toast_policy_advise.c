@@ -393,7 +393,13 @@ tp_type_blocker(Relation rel, Form_pg_attribute att)
 
 		ObjectAddressSubSet(object, form->classid, form->objid, form->objsubid);
 		if (!tp_type_may_change(&object, att->attnum))
-			result = psprintf("%s depends on the column", getObjectDescription(&object, false));
+		{
+			/* the object may have been dropped meanwhile */
+			char	   *description = getObjectDescription(&object, true);
+
+			if (description != NULL)
+				result = psprintf("%s depends on the column", description);
+		}
 	}
 	systable_endscan(scan);
 	table_close(depend, AccessShareLock);
@@ -799,6 +805,18 @@ tp_may_read_any(Oid relid)
 }
 
 /*
+ * Return true if the caller may read the partitioned table that the partition
+ * belongs to.  A partition has no ancestors while it is being detached.
+ */
+static bool
+tp_may_read_root(Oid partition)
+{
+	List	   *ancestors = get_partition_ancestors(partition);
+
+	return ancestors != NIL && tp_may_read_any(llast_oid(ancestors));
+}
+
+/*
  * Return the tables of the database that the caller may read, and that can have
  * large values, sorted by OID.  Leave out system catalogs, and partitions of a
  * table that the caller may read as a whole.
@@ -824,8 +842,7 @@ tp_readable_tables(void)
 							  (class->relam != HEAP_TABLE_AM_OID && class->relam != own))) ||
 			isOtherTempNamespace(class->relnamespace) ||
 			!tp_may_read_any(class->oid) ||
-			(class->relispartition &&
-			 tp_may_read_any(llast_oid(get_partition_ancestors(class->oid)))))
+			(class->relispartition && tp_may_read_root(class->oid)))
 			continue;
 		result = lappend_oid(result, class->oid);
 	}

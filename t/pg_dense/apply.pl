@@ -137,9 +137,10 @@ $node->command_ok([ 'pg_restore', '-d', 'copy', '-p', $node->port, '-h', $node->
 is( sql('copy', 'SELECT * FROM dense.applied ORDER BY id'),
 	sql('shop', 'SELECT * FROM dense.applied ORDER BY id'),
 	'a dump has the notes');
-is( sql('copy', "SELECT nextval('dense.applied_id')"),
-	sql('shop', "SELECT nextval('dense.applied_id')"),
-	'and the numbers');
+is( sql('copy',
+		'SELECT count(*) FROM dense.applied WHERE id = (SELECT dense_internal.next_number())'),
+	'0',
+	'a new row gets a number of its own after a restore');
 
 # what others may do with the notes
 is( sql('shop',

@@ -42,11 +42,11 @@ SQL
 
 my ($reasons, $seconds, $megabytes) = try('');
 like($reasons, qr/10000 tables smaller than min_bytes/, 'small tables are counted');
-cmp_ok($seconds, '<=', 60, "they take $seconds s");
+note "they take $seconds s";
 cmp_ok($megabytes, '<=', 200, "and $megabytes MB");
 ($reasons, $seconds, $megabytes) = try('min_bytes => 0');
 like($reasons, qr/of 10000 tables/, 'small tables are looked at');
-cmp_ok($seconds, '<=', 61, "they take $seconds s");
+note "they take $seconds s";
 cmp_ok($megabytes, '<=', 200, "and $megabytes MB");
 diag($reasons);
 

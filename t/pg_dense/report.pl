@@ -223,6 +223,24 @@ $node->safe_psql('shop',
 $asks->finish;
 like($error, qr/canceling statement due to user request/, 'it can be cancelled');
 
+# The schema that CREATE EXTENSION names may have functions of another role.
+$node->safe_psql('postgres', 'CREATE DATABASE hostile');
+$node->safe_psql('hostile', <<'SQL');
+CREATE SCHEMA planted;
+CREATE FUNCTION planted.cardinality(name[]) RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+CREATE FUNCTION planted.cardinality(text[]) RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+CREATE FUNCTION planted.contained("char"[], "char"[]) RETURNS bool LANGUAGE sql AS 'SELECT 1 / 0 = 1';
+CREATE OPERATOR planted.<@ (leftarg = "char"[], rightarg = "char"[], function = planted.contained);
+CREATE EXTENSION pg_dense SCHEMA planted;
+SQL
+is( $node->safe_psql(
+		'hostile',
+		q{SELECT count(*) FROM pg_depend d JOIN pg_constraint c ON d.classid = 'pg_constraint'::regclass AND d.objid = c.oid
+	WHERE c.conrelid = 'dense.applied'::regclass AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)}
+	),
+	'0',
+	'the constraints of dense.applied call only functions of pg_catalog');
+
 # a standby
 $node->safe_psql('shop',
 	q{SELECT format('DROP TABLE app.slow%s', i) FROM generate_series(1, 38) i \gexec});
