@@ -58,12 +58,34 @@ static const char *const phases[] = {
 
 static VpProgress progress;
 
-/* The statement whose rows are to be counted, and its node that returns them */
-static const char *counted_statement = NULL;
-static ExecProcNodeMtd counted_proc = NULL;
+/* The statement whose rows are to be counted, in TopMemoryContext */
+static char *counted_statement = NULL;
+
+/*
+ * A node that returns rows to count, and its own function.  Code of the
+ * table's owner can run such a statement within another one, so there is a
+ * list of them.
+ */
+typedef struct VpCountedNode
+{
+	PlanState  *node;
+	ExecProcNodeMtd proc;
+	struct VpCountedNode *next;
+	MemoryContextCallback callback;
+} VpCountedNode;
+
+static VpCountedNode *counted_nodes = NULL;
 
 static ExecutorStart_hook_type next_ExecutorStart = NULL;
 static object_access_hook_type next_object_access = NULL;
+
+static void
+forget_statement(void)
+{
+	if (counted_statement != NULL)
+		pfree(counted_statement);
+	counted_statement = NULL;
+}
 
 static bool
 is_create_index(void)
@@ -116,7 +138,7 @@ vp_progress_end(const VpProgress *saved, bool failed)
 	bool		reported = progress.command != 0;
 
 	progress = *saved;
-	counted_statement = NULL;
+	forget_statement();
 	if (!failed && reported)
 	{
 		pgstat_progress_end_command();
@@ -149,15 +171,16 @@ vp_progress_row(void)
 void
 vp_progress_statement(const char *statement)
 {
+	forget_statement();
 	if (progress.command != 0 && progress.counts)
-		counted_statement = statement;
+		counted_statement = MemoryContextStrdup(TopMemoryContext, statement);
 }
 
 /* End a statement. */
 void
 vp_progress_statement_done(void)
 {
-	counted_statement = NULL;
+	forget_statement();
 	if (progress.command == 0)
 		return;
 	progress.indexes += progress.building;
@@ -202,12 +225,32 @@ vp_report(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* Callback for the end of the memory of a counted node */
+static void
+forget_node(void *arg)
+{
+	for (VpCountedNode **link = &counted_nodes; *link != NULL; link = &(*link)->next)
+	{
+		if (*link == arg)
+		{
+			*link = (*link)->next;
+			return;
+		}
+	}
+}
+
 /* Function of the node that returns the rows to copy */
 static TupleTableSlot *
 count_row(PlanState *node)
 {
-	TupleTableSlot *slot = counted_proc(node);
+	VpCountedNode *counted = counted_nodes;
+	TupleTableSlot *slot;
 
+	while (counted != NULL && counted->node != node)
+		counted = counted->next;
+	if (counted == NULL)
+		elog(ERROR, "the node is not counted");
+	slot = counted->proc(node);
 	if (!TupIsNull(slot))
 		vp_progress_row();
 	return slot;
@@ -225,11 +268,18 @@ progress_ExecutorStart(QueryDesc *queryDesc, int eflags)
 	if (counted_statement && queryDesc->operation == CMD_INSERT && queryDesc->planstate &&
 		outerPlanState(queryDesc->planstate) && strcmp(queryDesc->sourceText, counted_statement) == 0)
 	{
-		PlanState  *node = outerPlanState(queryDesc->planstate);
+		MemoryContext memory = queryDesc->estate->es_query_cxt;
+		VpCountedNode *counted = MemoryContextAlloc(memory, sizeof(VpCountedNode));
 
-		counted_statement = NULL;
-		counted_proc = node->ExecProcNodeReal;
-		node->ExecProcNodeReal = count_row;
+		forget_statement();
+		counted->node = outerPlanState(queryDesc->planstate);
+		counted->proc = counted->node->ExecProcNodeReal;
+		counted->next = counted_nodes;
+		counted->callback.func = forget_node;
+		counted->callback.arg = counted;
+		MemoryContextRegisterResetCallback(memory, &counted->callback);
+		counted_nodes = counted;
+		counted->node->ExecProcNodeReal = count_row;
 	}
 }
 

@@ -119,7 +119,9 @@ FIGURES: tuple[tuple[str, str, Pick], ...] = (
 OWN_WAL = "wal_bytes.own.switched"
 BARS = (
     Bar(
-        OWN_WAL, "WAL with the records of background vacuum, to WAL without them, while it is on", 1.01
+        OWN_WAL,
+        "WAL with the records of background vacuum, to WAL without them, while it is on",
+        1.01,
     ),
     Bar("tpmc.switched", "New-Orders a minute, the switch on to off", least=0.99),
     *(Bar(name, f"{title}, the switch on to off", 1.01) for name, title, _ in FIGURES[1:4]),

@@ -135,6 +135,30 @@ is( $node->safe_psql(
 	),
 	'',
 	'no report after an error');
+
+# A function of a generated column may split another table while the rows are copied.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE inside (id int PRIMARY KEY, a int, x text);
+INSERT INTO inside SELECT i, i, 'x' FROM generate_series(1, 100) i;
+CREATE FUNCTION nests(i int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT i';
+CREATE TABLE outside (id int PRIMARY KEY, a text, b text, g int GENERATED ALWAYS AS (nests(id)) STORED);
+INSERT INTO outside SELECT i, 'a', 'b' FROM generate_series(1, 10) i;
+CREATE OR REPLACE FUNCTION nests(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+    IF to_regclass('public.inside_cold') IS NULL THEN
+        PERFORM vertical_partition.split('public.inside', '{x}', 'row_pointer', force => true);
+    END IF;
+    RETURN i;
+END
+$$;
+SQL
+my ($code, $out, $errors) = $node->psql('postgres',
+	q{SELECT vertical_partition.split('outside', '{a}', force => true); SELECT count(*) FROM outside}
+);
+note "$out $errors";
+is($node->safe_psql('postgres', 'SELECT count(*), sum(g) FROM outside'),
+	'10|55', 'a split within the copy of a split does no harm');
+
 $brake->quit;
 $worker->quit;
 $node->stop;
