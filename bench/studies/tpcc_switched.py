@@ -227,6 +227,9 @@ def measure(
                 if clients.has_ended():
                     raise clients.failure()
                 phases.append((block, setting, begin, end, before, after, uses, first, last))
+    # pg_waldump reads WAL outside of the group, so check the page cache before.
+    if group:
+        cgroup.require_own_cache(cluster.data, group)
     log = clients.log()
     samples = []
     for block, setting, begin, end, before, after, uses, first, last in phases:
@@ -334,7 +337,6 @@ def run(options: Options, target: Path | None) -> None:
             result.describe_server(connection, limits=limits_of(group))
         result.samples += measure(running, options, group)
         if group:
-            cgroup.require_own_cache(running.data, group)
             group.lift()
         with running.connect(DATABASE) as connection:
             check.check(connection, "background vacuum off and on in turn")
