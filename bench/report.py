@@ -16,7 +16,7 @@ from bench.lib.console import BenchError, console, note
 from bench.lib.paths import BENCH, TOP, work, write_file
 from bench.studies import with_results
 
-# The figures at the top of the page and in README.md: study, metric, and description
+# The figures at the top of the page: study, metric, and description
 HEADLINES = (
     ("tpcc", "tpmc.all", "TPC-C under a memory limit: New-Orders a minute, last stage to stock"),
     (
@@ -68,6 +68,40 @@ HEADLINES = (
         "growth of a table under deletes, inserts and updates, background vacuum to stock",
     ),
     ("bgvacuum", "tps", "operations a second, background vacuum to stock"),
+)
+
+# The figures in README.md: study, metric, the word for a ratio below and above 1, and a text with
+# places for the change and its interval
+FIGURES = (
+    (
+        "tpcc",
+        "tpmc.all",
+        "fewer",
+        "more",
+        "{} New-Orders a minute{}: TPC-C with five features, in the same memory",
+    ),
+    ("tpcc", "size.database", "smaller", "larger", "{} on disk{}: the database of this TPC-C"),
+    (
+        "vertical-partition",
+        "bytes_per_update.stock",
+        "fewer",
+        "more",
+        "{} bytes written by an UPDATE{}: TPC-C's `stock`, split into two parts",
+    ),
+    (
+        "toast-chunks",
+        "read_cpu.31685",
+        "less",
+        "more",
+        "{} processor time for a read{}: values of 32 kB that hardly compress",
+    ),
+    (
+        "wal",
+        "bytes.direct_4096.1",
+        "fewer",
+        "more",
+        "{} bytes written by a commit{}: WAL in units of 4096 bytes, one client",
+    ),
 )
 
 BEGIN = "<!-- Between these marks is what bench/run report writes. -->\n"
@@ -122,14 +156,34 @@ class Results:
             if (promise.verdict == "met") == met
         ]
 
-    def machines(self) -> dict[str, list[str]]:
-        """Return the machines that measured the headlines, each with its studies."""
-        machines: dict[str, list[str]] = {}
-        for headline in self.headlines():
-            studies = machines.setdefault(headline.result["machine"], [])
-            if headline.result["title"] not in studies:
-                studies.append(headline.result["title"])
-        return machines
+    def figures(self) -> list[str]:
+        """Return the lines of README.md: a change in percent, with its direction in words."""
+        usual = {result["title"]: result for result in self.proven()}
+        return [
+            text.format(*_change(usual[study], metric, below, above))
+            for study, metric, below, above, text in FIGURES
+            if study in usual and metric in usual[study]["metrics"]
+        ]
+
+
+def _change(result: dict[str, Any], metric: str, below: str, above: str) -> tuple[str, str]:
+    """Return the change that a ratio means, as in "**23 % smaller**", and its interval or nothing."""
+
+    def percent(ratio: float) -> int:
+        return round(100 * (ratio - 1))
+
+    def words(change: int) -> str:
+        return f"{abs(change)} % {below if change < 0 else above}"
+
+    change = f"**{words(percent(result['metrics'][metric]))}**"
+    interval = result["intervals"].get(metric)
+    if interval is None:
+        return change, ""
+    low, high = percent(interval["low"]), percent(interval["high"])
+    if low < 0 < high:
+        return change, f" ({words(low)} to {words(high)})"
+    near, far = sorted((abs(low), abs(high)))
+    return change, f" ({near} to {far} %)"
 
 
 def read_results(directory: Path, studies: Sequence[str]) -> Results:
@@ -180,7 +234,7 @@ def write(path: Path, text: str) -> None:
 
 
 def around(path: Path) -> tuple[str, str]:
-    """Return the text before and after the table of figures, each with its mark."""
+    """Return the text before and after the figures, each with its mark."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -261,7 +315,7 @@ def run(
     "--readme",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="File whose table of figures is replaced; default: README.md, or none with --results.",
+    help="File whose figures are replaced; default: README.md, or none with --results.",
 )
 def command(
     results: Path | None, html: Path | None, markdown: Path | None, readme: Path | None

@@ -370,20 +370,28 @@ like(
 my $figures = slurp_file($readme);
 like(
 	$figures,
-	qr/\Abefore\n<!-- Between[^\n]*\n\n\| figure \|.*<!-- End[^\n]*\nafter\n\z/s,
+	qr/\Abefore\n<!-- Between[^\n]*\n\n- \*\*.*<!-- End[^\n]*\nafter\n\z/s,
 	'the figures replace what is between the marks');
 like(
 	$figures,
-	qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m,
-	'a figure has a command and a date');
+	qr/^- \*\*50 % more\*\* New-Orders a minute \(25 to 75 %\): TPC-C/m,
+	'a figure is in percent, with a direction in words and an interval');
+like($figures, qr/^- \*\*20 % smaller\*\* on disk: /m, 'a figure without an interval is exact');
+unlike($figures, qr/written by a commit/, 'a smoke run has no figure');
 like(
 	$figures,
-	qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m,
-	'a missed bar is shown, too');
-like(
-	$figures,
-	qr/^Machine: 3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m,
-	'the figures name the machine');
+	qr/^3 of 6 promised limits and goals are missed\. They are in\n\[doc\/claims\.md\]/m,
+	'the figures count the promises that are missed');
+my $changes = python(<<'PYTHON');
+from bench.report import _change
+
+for value, low, high in (1.1, 0.95, 1.3), (0.62, 0.6, 0.65):
+    result = {"metrics": {"m": value}, "intervals": {"m": {"low": low, "high": high}}}
+    print("".join(_change(result, "m", "less", "more")))
+PYTHON
+is( $changes,
+	"**10 % more** (5 % less to 30 % more)\n**38 % less** (35 to 40 %)",
+	'an interval with both directions names both');
 bench($top, 'report', '--results', $results, @files);
 is(slurp_file($readme), $figures, 'a second report leaves README.md as it is');
 is(slurp_file("$work/report.html"), $html, 'a second report writes the same page');
@@ -438,9 +446,9 @@ ok( slurp_file($committed) eq slurp_file("$top/README.md"),
 is(python(<<'PYTHON'), '', 'every headline is a metric of its study');
 import json
 from bench.lib.paths import BENCH
-from bench.report import HEADLINES
+from bench.report import FIGURES, HEADLINES
 
-for study, metric, _ in HEADLINES:
+for study, metric, *_ in HEADLINES + FIGURES:
     path = BENCH / "results" / f"{study}.json"
     if path.exists() and metric not in json.loads(path.read_text())["metrics"]:
         print(study, metric)
