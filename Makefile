@@ -35,6 +35,8 @@ help:
 	@echo "make installcheck    run their regression tests on that server, which must be running"
 	@echo "make uninstall       remove them from there"
 	@echo "make clean           remove what make all built; everything else is below build/ (rm -rf build)"
+	@echo
+	@echo "Every program in tools/ prints its manual by --help, as in tools/check --help."
 
 need_pg_config = $(PG_CONFIG) --pgxs > /dev/null 2>&1 || \
 	{ echo "make $@: error: \"$(PG_CONFIG)\" is not a working pg_config, give one by PG_CONFIG=path" >&2; exit 1; }

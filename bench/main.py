@@ -23,6 +23,13 @@ class Commands(click.Group):
     Import only the file of the command that is run.  The option --help needs all files.
     """
 
+    # the manual that --help prints before the options and commands
+    manual = ""
+
+    def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(self.manual)
+        self.format_options(context, formatter)
+
     def list_commands(self, _context: click.Context) -> list[str]:
         return sorted([*studies.NAMES, "report"])
 
@@ -51,7 +58,9 @@ def usage_line(error: click.UsageError) -> str:
     return f'{message[:1].lower()}{message[1:]}, see "bench/run --help"'
 
 
-def main(name: str) -> None:
+def main(name: str, manual: str) -> None:
+    """Run the command line of the program with that name and manual, and exit."""
+    cli.manual = manual
     try:
         code = cli.main(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

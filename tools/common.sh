@@ -21,21 +21,46 @@ export LC_ALL=C
 # the tool calls.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
+# manual - print the header comment of the tool, which is its manual
+manual()
+{
+	awk 'NR == 1 { next }
+		!/^#/ { exit }
+		{ sub(/^# ?/, "") }
+		$0 == "" { blank = 1; next }
+		{ if (blank && printed) print ""; blank = 0; printed = 1; print }' < "$top/$prog" | expand -t 4
+}
+
+# If the arguments ask for help, print the manual and do nothing else.  Do so before any check:
+# the manual is for readers, too, who cannot run the tool yet.  The later arguments of
+# tools/run-unprivileged belong to another command.
+for argument in "$@"; do
+	case $argument in
+		-h | --help)
+			manual
+			exit 0
+			;;
+	esac
+	[ "$prog" != tools/run-unprivileged ] || break
+done
+unset argument
+
 die()
 {
 	echo "$prog: error: $*" >&2
 	exit 1
 }
 
-# usage_error MESSAGE - report a wrong argument, and the usage from the tool's own header
+# usage_error MESSAGE - report a wrong argument, and the usage from the tool's manual
 usage_error()
 {
 	local usage
-	usage=$(sed -n -E "s|^#\t($prog [^\t]*).*|\1|p" "$top/$prog")
-	case $(wc -l <<< "$usage") in
-		1 | 2 | 3) usage="usage: ${usage//$'\n'/ | }" ;;
-		*) usage="for its usage see the head of $prog" ;;
-	esac
+	usage=$(manual | awk '
+		/^[^ ]/ { here = $0 == "USAGE" }
+		here && /^    [^ ]/ { usage = usage separator substr($0, 5); separator = " | "; n++ }
+		here && /^        / { usage = usage substr($0, 8) }
+		END { if (n <= 3) print usage }')
+	if [ -n "$usage" ]; then usage="usage: $usage"; else usage="for its usage see $prog --help"; fi
 	echo "$prog: error: $*; $usage" >&2
 	exit 2
 }

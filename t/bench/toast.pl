@@ -30,8 +30,8 @@ my $results = "$work/results";
 
 $ENV{PGDENSE_BENCH_DIR} = "$work/bench";
 
-my $missing = `$bench --help 2>&1 >/dev/null`;
-plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
+my ($missing) = `$bench --help` =~ /(Python module .* is not installed)/;
+plan skip_all => $missing if $missing;
 
 # Run a study on the running server.  Return the result that it wrote to --json, and its output.
 sub result_of

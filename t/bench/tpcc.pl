@@ -34,8 +34,8 @@ my $work = PostgreSQL::Test::Utils::tempdir();
 
 $ENV{PGDENSE_BENCH_DIR} = "$work/bench";
 
-my $missing = `$bench --help 2>&1 >/dev/null`;
-plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
+my ($missing) = `$bench --help` =~ /(Python module .* is not installed)/;
+plan skip_all => $missing if $missing;
 
 # Run bench/run.  Return its exit code, stdout and stderr.
 sub bench
