@@ -2,7 +2,8 @@
 # server that ends a process at the first access to memory with a wrong alignment.
 # x86-64 tolerates such an access, other processors do not.
 #
-# "tools/server 17 ubsan" builds this server, and tools/check --soak runs that command.
+# "tools/server MAJOR ubsan" builds this server.  tools/check --soak runs that command for the major
+# version of the leg, as in --leg 18-dense.
 use strict;
 use warnings FATAL => 'all';
 

@@ -6,7 +6,9 @@ use warnings FATAL => 'all';
 
 use Cwd qw(abs_path);
 use Exporter 'import';
-use IPC::Run ();
+use File::Basename qw(dirname);
+use File::Path     qw(make_path);
+use IPC::Run       ();
 use PgDense::Crash;
 use PgDense::Patch;
 use PostgreSQL::Test::Utils;
@@ -122,7 +124,10 @@ sub core_crash
 
 # core_tap(REGRESS FOLDER, FOLDER, SETTINGS, SUITE...) - run core's TAP tests, in copies of their
 # folders below FOLDER, with SETTINGS for all servers; a suite is a folder of the build tree, like
-# src/test/recovery
+# src/test/recovery, or one of the tests in it, like src/test/recovery/t/017_shm.pl
+#
+# The copies have the same paths as in the build tree, because some tests run the regression tests,
+# and find them by a relative path: ../regress, or src/test/regress below ../../..
 sub core_tap
 {
 	my ($regress, $tmp, $settings, @suites) = @_;
@@ -131,12 +136,13 @@ sub core_tap
 	my $copy = "$tmp/tree";
 
 	append_to_file($conf, $settings);
-	mkdir $copy;
-	system_or_bail('cp', '-a', $regress, "$copy/regress");
-	for my $suite (@suites)
+	make_path("$copy/src/test");
+	system_or_bail('cp', '-a', $regress, "$copy/src/test/regress");
+	for my $wanted (@suites)
 	{
-		my $name = $suite =~ s{.*/}{}r;
-		my $dir = "$copy/$name";
+		my ($suite, $test) = $wanted =~ m{^(.*?)(?:/(t/[^/]+\.pl))?$};
+		my $name = $suite =~ s{.*/}{}r . (defined $test ? ", $test" : '');
+		my $dir = "$copy/$suite";
 		my $output = '';
 
 		if (!-d "$tree/$suite/t")
@@ -144,8 +150,9 @@ sub core_tap
 			fail("$name has tests");
 			next;
 		}
+		make_path(dirname($dir));
 		system_or_bail('cp', '-a', "$tree/$suite", $dir);
-		unlink map { "$dir/t/$_" } @leave_out;
+		unlink map { "$dir/t/$_" } @leave_out if !defined $test;
 		local %ENV = (
 			%ENV,
 			TEMP_CONFIG => $conf,
@@ -157,7 +164,7 @@ sub core_tap
 			TESTLOGDIR => "$dir/tmp_check/log",
 			enable_injection_points => 'no',
 			share_contrib_dir => `pg_config --sharedir` =~ s/\n//r . '/contrib');
-		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', 't/' ],
+		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', $test // 't/' ],
 			'>', \$output, '2>&1',
 			init => sub { chdir $dir or die "could not change to $dir: $!" });
 		like($output, qr/^Result: PASS$/m, "$name: core's TAP tests pass")
