@@ -68,6 +68,12 @@ SELECT * FROM now('docs', '{short,doc,doc}');
 SELECT * FROM now('plain', '{note}');
 SELECT * FROM now('empty', '{doc}');
 SELECT * FROM now('docs', '{}');
+-- Nothing is proposed without values, whatever the storage is.
+ALTER TABLE empty ALTER doc SET STORAGE PLAIN;
+SELECT strategy_now, codec_now, strategy_after, codec_after, level_after, read_us_after, bytes_now = bytes_after AS same_bytes, reason, risk, blockers, statement, undo
+  FROM toast_policy.advise('empty', '{doc}');
+INSERT INTO empty VALUES (repeat('x', 5000));
+SELECT strategy_now, codec_now, strategy_after <> 'plain' AS changes, statement IS NOT NULL AS proposed FROM toast_policy.advise('empty', '{doc}');
 SELECT statement, undo, blockers IS NULL OR blockers = '{the table is a system catalog}' AS blocked
   FROM toast_policy.advise('pg_catalog.pg_proc', '{prosrc}', 100);
 -- Show how the columns of other tables are stored.

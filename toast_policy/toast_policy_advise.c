@@ -480,7 +480,10 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
  * The choice
  */
 
-/* Choose the way in which the column shall be stored. */
+/*
+ * Choose the way in which the column shall be stored: the present one if there
+ * are no values to judge by.
+ */
 static void
 tp_choose(TpProposal *proposal)
 {
@@ -491,7 +494,7 @@ tp_choose(TpProposal *proposal)
 		if (comparison->strategies[i].current)
 			now = &comparison->strategies[i];
 	proposal->now = now;
-	proposal->pick = tp_recommend(comparison, false);
+	proposal->pick = comparison->sampled > 0 ? tp_recommend(comparison, false) : now;
 	if (now == NULL || proposal->pick == now)
 		return;
 
@@ -503,7 +506,7 @@ tp_choose(TpProposal *proposal)
 		now->trial->codec == proposal->pick->trial->codec &&
 		comparison->stored_bytes <= TP_SAME_SIZE * proposal->pick->sampled_bytes)
 		proposal->is_stored = true;
-	if (proposal->is_stored || comparison->sampled == 0 ||
+	if (proposal->is_stored ||
 		(proposal->pick->cost > TP_WORTH * now->cost &&
 		 proposal->pick->new_pages > TP_WORTH * now->new_pages))
 		proposal->pick = now;
@@ -607,12 +610,25 @@ tp_put_blocked(ReturnSetInfo *rsinfo, Oid relid, const char *blocker)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* Set the columns that describe a strategy. */
+/*
+ * Set the columns that describe a strategy.  NULL stands for the present way
+ * to store the column, if it is none of the strategies.  Then the columns of
+ * codec and level stay NULL.
+ */
 static void
-tp_set_strategy(const TpStrategy *strategy, Datum *values, bool *nulls)
+tp_set_strategy(const TpProposal *proposal, const TpStrategy *strategy, Datum *values,
+				bool *nulls)
 {
-	const TpTrial *trial = strategy->trial;
+	const TpTrial *trial;
 
+	if (strategy == NULL)
+	{
+		values[0] = CStringGetTextDatum(proposal->att->attstorage == TYPSTORAGE_PLAIN ?
+										"plain" : "mixed");
+		nulls[0] = false;
+		return;
+	}
+	trial = strategy->trial;
 	values[0] = CStringGetTextDatum(strategy->name);
 	values[1] = CStringGetTextDatum(tp_codec_name(trial ? trial->codec : TP_NONE));
 	values[2] = Int32GetDatum(trial ? trial->level : 0);
@@ -671,23 +687,20 @@ tp_put_proposal(ReturnSetInfo *rsinfo, const TpProposal *proposal, Relation rel)
 	initStringInfo(&undo);
 	values[0] = ObjectIdGetDatum(RelationGetRelid(rel));
 	values[1] = NameGetDatum(&proposal->att->attname);
-	nulls[2] = nulls[3] = nulls[4] = nulls[8] = true;
-	if (proposal->now != NULL)
-		tp_set_strategy(proposal->now, values + 2, nulls + 2);
-	else
-	{
-		values[2] = CStringGetTextDatum(proposal->att->attstorage == TYPSTORAGE_PLAIN ?
-										"plain" : "mixed");
-		nulls[2] = false;
-	}
-	tp_set_strategy(pick, values + 5, nulls + 5);
+	for (int i = 2; i <= 9; i++)
+		nulls[i] = true;
+	tp_set_strategy(proposal, proposal->now, values + 2, nulls + 2);
+	tp_set_strategy(proposal, pick, values + 5, nulls + 5);
 	if (proposal->now != NULL && comparison->sampled > 0)
 	{
 		values[8] = Float8GetDatum(tp_round(proposal->now->read_us));
 		nulls[8] = false;
 	}
-	values[9] = Float8GetDatum(tp_round(pick->read_us));
-	nulls[9] = comparison->sampled == 0;
+	if (comparison->sampled > 0)
+	{
+		values[9] = Float8GetDatum(tp_round(pick->read_us));
+		nulls[9] = false;
+	}
 	values[10] = Int64GetDatum(bytes);
 	values[11] = Int64GetDatum(change ? (int64) (pick->new_pages * BLCKSZ) : bytes);
 	values[12] = CStringGetTextDatum(tp_proposal_reason(proposal, bytes));
@@ -792,16 +805,46 @@ tp_advise_one(ReturnSetInfo *rsinfo, Oid relid, ArrayType *names, int sample_pag
  * All tables
  */
 
-/* Return true if the caller may read the table and its schema. */
+/* Return true if the caller may read a column of the table. */
+static bool
+tp_may_read_some_column(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	int			natts = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		natts = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
+		ReleaseSysCache(tuple);
+	}
+	for (int attnum = 1; attnum <= natts; attnum++)
+	{
+		bool		missing = false;
+
+		if (pg_attribute_aclcheck_ext(relid, attnum, GetUserId(), ACL_SELECT,
+									  &missing) == ACLCHECK_OK)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Return true if the caller may read the table and its schema.  Nothing is
+ * locked yet: another session may be dropping the table, its columns or its
+ * schema, which is no error.
+ */
 static bool
 tp_may_read_any(Oid relid)
 {
 	Oid			schema = get_rel_namespace(relid);
+	bool		missing = false;
 
 	return OidIsValid(schema) &&
+		SearchSysCacheExists1(NAMESPACEOID, ObjectIdGetDatum(schema)) &&
 		compat_has_schema_privilege(schema, GetUserId(), ACL_USAGE) &&
-		(pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-		 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK);
+		(pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
+		 tp_may_read_some_column(relid));
 }
 
 /*
@@ -897,7 +940,19 @@ tp_advise_any(ReturnSetInfo *rsinfo, Oid relid, int sample_pages)
 	relation_close(rel, NoLock);
 }
 
-/* Add the rows of one of all tables.  An error becomes a row. */
+/* Return true if an error must end the call, because it is not about the table. */
+static bool
+tp_concerns_call(const ErrorData *error)
+{
+	/* a cancel, statement_timeout or a shutdown */
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+		ERRCODE_TO_CATEGORY(ERRCODE_QUERY_CANCELED);
+}
+
+/*
+ * Add the rows of one of all tables.  An error becomes a row.  The current
+ * memory context is reset after an error.
+ */
 static void
 tp_advise_safely(ReturnSetInfo *rsinfo, Oid relid, int sample_pages)
 {
@@ -913,20 +968,23 @@ tp_advise_safely(ReturnSetInfo *rsinfo, Oid relid, int sample_pages)
 	}
 	PG_CATCH();
 	{
+		/* first free locks and memory: the table may have used up either */
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextReset(context);
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
 	}
 	PG_END_TRY();
 	/* nothing was changed: give back the locks */
-	RollbackAndReleaseCurrentSubTransaction();
+	if (error == NULL)
+		RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 
 	if (error == NULL)
 		return;
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY)
+	if (tp_concerns_call(error))
 		ReThrowError(error);
 	tp_put_blocked(rsinfo, relid, error->message);
 }

@@ -33,7 +33,7 @@ typedef struct TpProposal
 	Form_pg_attribute att;
 	TpComparison *comparison;
 	const TpStrategy *now;		/* NULL if it is none of the strategies */
-	const TpStrategy *pick;
+	const TpStrategy *pick;		/* is now if nothing is proposed */
 	bool		is_stored;		/* are the values stored so already? */
 	bool		governed;
 	TpPlace    *places;

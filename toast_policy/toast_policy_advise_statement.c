@@ -20,12 +20,12 @@
 
 #include "access/toast_compression.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
 #include "toast_policy_advise.h"
@@ -205,6 +205,28 @@ tp_needs_compression(const TpStrategy *strategy, const TpPlace *place)
 		tp_place_codec(place) != strategy->trial->codec;
 }
 
+/*
+ * Return the qualified and quoted name of a collation.  Do not use
+ * generate_collation_name(): it leaves out the schema if the search path of
+ * this session has it, but the statement may run with another search path.
+ */
+static char *
+tp_collation_name(Oid collid)
+{
+	HeapTuple	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collid));
+	Form_pg_collation form;
+	char	   *result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collid);
+	form = (Form_pg_collation) GETSTRUCT(tuple);
+	result = quote_qualified_identifier(get_namespace_name(form->collnamespace),
+										NameStr(form->collname));
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
 /* Add ALTER TABLE ... ALTER COLUMN ... TYPE. */
 static void
 tp_add_type(StringInfo statements, Oid relid, Form_pg_attribute att, const char *type, Oid typid)
@@ -213,7 +235,7 @@ tp_add_type(StringInfo statements, Oid relid, Form_pg_attribute att, const char 
 	appendStringInfo(statements, " ALTER COLUMN %s TYPE %s",
 					 quote_identifier(NameStr(att->attname)), type);
 	if (OidIsValid(att->attcollation) && att->attcollation != get_typcollation(typid))
-		appendStringInfo(statements, " COLLATE %s", generate_collation_name(att->attcollation));
+		appendStringInfo(statements, " COLLATE %s", tp_collation_name(att->attcollation));
 }
 
 /* Return the OID of ztext or zbytea. */

@@ -244,6 +244,7 @@ tp_open_sources(TpComparison *comparison)
 		comparison->has_toast |= OidIsValid(rel->rd_rel->reltoastrelid);
 		comparison->nsources++;
 	}
+	list_free(relids);
 }
 
 /*
@@ -699,6 +700,9 @@ tp_measure(Relation rel, AttrNumber attnum, int sample_rows, double effort,
 	tp_mark_current(comparison);
 	tp_sample(comparison);
 	tp_try_rows(comparison);
+	/* up to megabytes, and advise() measures many columns */
+	pfree(comparison->rows);
+	comparison->rows = NULL;
 	for (int i = 0; i < comparison->nstrategies; i++)
 		tp_evaluate(comparison, &comparison->strategies[i]);
 
@@ -712,6 +716,8 @@ tp_end_measure(TpComparison *comparison)
 	for (int i = 0; i < comparison->nsources; i++)
 		relation_close(comparison->sources[i].rel, NoLock);
 	comparison->nsources = 0;
+	pfree(comparison->sources);
+	comparison->sources = NULL;
 }
 
 /*

@@ -1,8 +1,8 @@
 # Test toast_policy.advise() on tables with several kinds of data.  Run each statement that it
 # returns.  Then the table must have the predicted size, and the column must be stored as proposed.
 # Run undo.  Then a dump of the schema must be the same as before.  Also test that a call about all
-# tables goes on if a table is locked, dropped or damaged, that a table without large values is not
-# read, and what 2,000 tables cost.
+# tables goes on if a table is locked, dropped or damaged, or needs more locks than there are.  A
+# table without large values is not read.  2,000 tables, or 30 columns, do not need much memory.
 use strict;
 use warnings FATAL => 'all';
 
@@ -55,9 +55,10 @@ my %cases = (
 	},
 	type => {
 		ddl =>
-		  q{CREATE TABLE type (id bigint, doc varchar(100000) COLLATE "POSIX" NOT NULL DEFAULT 'x' CHECK (doc <> ''), part text); ALTER TABLE type ALTER part SET STORAGE EXTERNAL; CREATE INDEX ON type (id)},
+		  q{CREATE COLLATION "The App"."a ""b""" FROM "POSIX"; CREATE TABLE type (id bigint, doc varchar(100000) COLLATE "a ""b""" NOT NULL DEFAULT 'x' CHECK (doc <> ''), part text); ALTER TABLE type ALTER part SET STORAGE EXTERNAL; CREATE INDEX ON type (id)},
 		insert => 'INSERT INTO type SELECT i, mixed(i)',
-		settings => 'SET toast_policy.lz4_level = 9',
+		# The statements must not depend on the search path.
+		settings => 'SET toast_policy.lz4_level = 9; SET search_path = "The App", public',
 		expect => qr/^type:doc:extended:ztext$/m,
 	},
 	governed => {
@@ -256,6 +257,31 @@ is( $report =~ s/\d{3,}/N/gr,
 	'all tables: tables that are locked or damaged have a row');
 $holder->query_safe('ROLLBACK');
 
+# The same if only a partition is locked.  lock_timeout ends a call that waits for the lock.
+query(
+	q{
+	CREATE TABLE parted (id int, doc text) PARTITION BY RANGE (id);
+	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10)});
+$holder->query_safe('BEGIN; LOCK TABLE parted_1');
+is( query(
+		q{SET lock_timeout = '10s'; SELECT blockers FROM toast_policy.advise() WHERE relation = 'parted'::regclass}
+	),
+	'{"another session has locked the table"}',
+	'all tables: a table with a locked partition has a row');
+$holder->query_safe('ROLLBACK');
+query('DROP TABLE parted');
+
+# What is recommended takes less time to compress, but is not better by 5 %, so it is not proposed.
+query(
+	q{CREATE TABLE digests AS SELECT i AS id, decode(hex(i, 1000), 'hex') AS doc FROM generate_series(1, 100) i}
+);
+is( query(
+		q{SELECT strategy_after, codec_after, statement, reason FROM toast_policy.advise('digests')}
+	),
+	'extended|pglz||no other way is clearly better; it is how the column is stored',
+	'no proposal without a clear gain');
+query('DROP TABLE digests');
+
 # A table without large values is not read.
 query(q{SELECT pg_stat_reset(); SELECT count(*) FROM toast_policy.advise('plain')});
 $node->poll_query_until('postgres',
@@ -320,6 +346,72 @@ $reader->quit;
 query('ALTER TABLE parted DETACH PARTITION parted_1 FINALIZE');
 query('DROP TABLE parted, parted_1');
 
+# The privilege to read a table may be revoked while advise() and compare() wait for its lock.
+for my $call (q{advise('plain')}, q{advise('plain', '{note}')}, q{compare('plain', 'note')})
+{
+	query('GRANT SELECT ON plain TO alice');
+
+	my $asker =
+	  $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U' => 'alice' ]);
+
+	$holder->query_safe('BEGIN; LOCK TABLE plain');
+	$asker->query_until(qr/asked/, "\\echo asked\nSELECT count(*) FROM toast_policy.$call;\n");
+	$node->poll_query_until('postgres',
+		q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'plain'::regclass AND NOT granted})
+	  or fail("$call does not wait");
+	query('REVOKE SELECT ON plain FROM alice');
+	$holder->query_safe('COMMIT');
+	is($asker->query('SELECT 1'), '1', "$call returns nothing without the privilege");
+	like(
+		$asker->{stderr},
+		qr/ERROR:  permission denied for (?:table plain|column "note")/,
+		"$call: the privilege is checked again after the lock");
+	$asker->quit;
+}
+
+# A table and its schema may be dropped after advise() has seen the table in pg_class.  While advise()
+# checks the privilege on the schema, it waits for a lock on pg_auth_members.
+query('CREATE DATABASE dropping');
+$node->safe_psql(
+	'dropping', q{
+	CREATE EXTENSION toast_policy;
+	CREATE ROLE readers;
+	GRANT readers TO alice;
+	CREATE SCHEMA app;
+	CREATE TABLE app.docs (doc text);
+	GRANT USAGE ON SCHEMA app TO readers;
+	GRANT SELECT ON app.docs TO readers});
+my $asker =
+  $node->background_psql('dropping', on_error_stop => 0, extra_params => [ '-U' => 'alice' ]);
+my $dropper = $node->background_psql('dropping');
+$dropper->query_safe('BEGIN; DROP TABLE app.docs; DROP SCHEMA app; LOCK TABLE pg_auth_members');
+$asker->query_until(qr/asked/, "\\echo asked\nSELECT count(*) FROM toast_policy.advise();\n");
+ok( $node->poll_query_until(
+		'postgres',
+		q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'pg_auth_members'::regclass AND NOT granted}
+	),
+	'advise() waits while it looks for tables');
+$dropper->query_safe('COMMIT');
+is($asker->query('SELECT 1') . $asker->{stderr},
+	"0\n1", 'a table that is dropped meanwhile has no row');
+$asker->quit;
+$dropper->quit;
+
+# The memory for one column is freed before the next column is measured.
+query(
+	q{DO $$ BEGIN EXECUTE 'CREATE TABLE columns AS SELECT ' || (SELECT string_agg(format('%L::text AS c%s', 'x', i), ', ') FROM generate_series(1, 30) i)
+		|| ' FROM generate_series(1, 60000)'; END $$}
+);
+my $memory =
+  q{SELECT (regexp_match(pg_read_file('/proc/' || pg_backend_pid() || '/status'), '%s:\s+(\d+) kB'))[1]};
+my ($before, $peak) = split /\n/,
+  query(
+		sprintf($memory, 'VmRSS')
+	  . q{; DO $$ BEGIN PERFORM FROM toast_policy.advise('columns', (SELECT array_agg('c' || i)::name[] FROM generate_series(1, 30) i), 3000); END $$; }
+	  . sprintf($memory, 'VmHWM'));
+cmp_ok($peak - $before, '<', 20 * 1024, "30 columns: @{[$peak - $before]} kB of memory");
+query('DROP TABLE columns');
+
 # On a standby, the advice is the same.
 query('DROP TABLE damaged; CREATE UNLOGGED TABLE unlogged AS SELECT * FROM docs');
 $node->backup('base');
@@ -349,6 +441,41 @@ my ($seconds, $kilobytes) = split /\|/, query(
 );
 note "2000 tables: $seconds seconds";
 cmp_ok($kilobytes, '<', 200 * 1024, "2000 tables: $kilobytes kB of memory");
+
+# A partitioned table with more partitions than the server has locks for does not end a call about
+# all tables.
+query(
+	q{
+	CREATE TABLE parted (id int, doc text) PARTITION BY LIST (id);
+	DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE TABLE parted_%s PARTITION OF parted FOR VALUES IN (%s)', i, i); COMMIT; END LOOP; END $$;
+	-- After an error, even an expression would need a lock.
+	CREATE FUNCTION lock_tables(wanted int) RETURNS int LANGUAGE plpgsql AS $$
+	DECLARE
+	  done int := 0;
+	BEGIN
+	  FOR i IN 1..wanted LOOP
+	    BEGIN
+	      EXECUTE format('LOCK TABLE many_%s IN ACCESS SHARE MODE', i);
+	    EXCEPTION WHEN out_of_memory THEN
+	      RETURN done;
+	    END;
+	    done := i;
+	  END LOOP;
+	  RETURN done;
+	END $$});
+$holder->quit;
+$node->append_conf('postgresql.conf', 'max_locks_per_transaction = 10');
+$node->restart;
+my $locks = query('SELECT lock_tables(2000)');
+cmp_ok($locks, '<', 2000, "the server has only $locks locks");
+$holder = $node->background_psql('postgres');
+$holder->query_safe("BEGIN; SELECT lock_tables($locks - 200)");
+is( query(
+		q{SELECT relation, column_name, blockers FROM toast_policy.advise(sample_pages => 10) WHERE relation IN ('docs'::regclass, 'parted'::regclass) ORDER BY relation::text}
+	),
+	"docs|doc|\nparted||{\"out of shared memory\"}",
+	'all tables: a table for which there are too few locks has a row');
+$holder->quit;
 
 $node->stop;
 done_testing();
