@@ -3,13 +3,16 @@
 import html
 import io
 import itertools
+import math
 import os
 import re
 import statistics
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench import words
 from bench.lib.paths import work
 from bench.studies.tpcc import CURVE, killed, notpm, reads
 
@@ -35,6 +38,9 @@ MARKERS = "os^Dv*"
 WIDTH, TEXT, MARGIN = 350, 12, 16
 
 
+# The most panels side by side, and the least names in each of them
+COLUMNS, ROWS = 4, 5
+
 _numbers = itertools.count()
 
 
@@ -51,6 +57,13 @@ class Chart:
     title: str
     panels: Sequence[Panel]
     folded: bool = False
+    # The panels are parts of one drawing, without titles of their own.
+    parts: bool = False
+
+    @property
+    def columns(self) -> int:
+        """Return how many columns of the page the chart takes."""
+        return min(COLUMNS, len(self.panels))
 
 
 def prepare_matplotlib() -> None:
@@ -127,28 +140,39 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _rows(names: Sequence[str], labels: Sequence[str]):
-    """Return a panel with two lines for each name, and its axes.
+# Letters in a line of a panel.  Points of such a line, and of the drawing below it.
+LETTERS = 46
+LINE, DRAWING = 16, 20
 
-    The first line has the name at the left and its label at the right.  The second line is for the
-    drawing.
+
+def _rows(names: Sequence[str], labels: Sequence[str]):
+    """Return a panel with some lines for each name, its axes, and the middle of each drawing.
+
+    The first lines have the name at the left and its label at the right.  The drawing is below
+    them.  The unit of the y axis is a point.
     """
-    figure, axes = _figure(28 + 36 * len(names))
-    for row, (name, label) in enumerate(zip(names, labels)):
-        for place, align, text in ((0, "left", _cut(name, 48 - len(label))), (1, "right", label)):
-            axes.text(
-                place, row - 0.2, text, ha=align, va="center", transform=axes.get_yaxis_transform()
-            )
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    figure_rows = []
+    below = 0
+    for name, label in zip(names, labels):
+        text = textwrap.wrap(name, LETTERS - len(label) - 2) or [""]
+        figure_rows.append((below, "\n".join(text), label))
+        below += LINE * len(text) + DRAWING
+    figure, axes = _figure(28 + below)
+    middles = []
+    for top, text, label in figure_rows:
+        for place, align, said in ((0, "left", text), (1, "right", label)):
+            axes.text(place, top, said, ha=align, va="top", transform=axes.get_yaxis_transform())
+        middles.append(top + LINE * (text.count("\n") + 1) + 8)
+    axes.set_ylim(below, 0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    return figure, axes
+    return figure, axes, middles
 
 
 # Metrics without a chart.  Metrics with a unit are no ratios.  For groups of dozens of metrics, the
 # tables are enough.
 NOT_DRAWN = re.compile(
-    r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.|^threshold"
+    r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|bytes_per_record\b|^mix\.(?!mean$)|^plain\.|^threshold"
 )
 
 MORE_IS_BETTER = re.compile(r"\btp(mc|s)\b")
@@ -173,21 +197,56 @@ def _ratios(
     values = {name: result["metrics"][name] for name in names}
     if not values:
         return []
-    figure, axes = _rows(list(values), [f"{value:.3f}" for value in values.values()])
-    for row, (name, value) in enumerate(values.items()):
+    # All panels have the same scale.
+    ends = [
+        end
+        for name, value in values.items()
+        for end in (
+            value,
+            result["intervals"].get(name, {}).get("high", value),
+            *(limits[name].values if name in limits else ()),
+        )
+    ]
+    scale = min(0, *ends), max(1.1, 1.05 * max(ends))
+    count = min(COLUMNS, math.ceil(len(values) / ROWS))
+    rows = math.ceil(len(values) / count)
+    chosen = list(values)
+    panels = [
+        _ratio_panel(
+            result,
+            {name: values[name] for name in chosen[begin : begin + rows]},
+            limits,
+            scale,
+            f"{result['study']}: {title}" + (f", part {begin // rows + 1}" if count > 1 else ""),
+        )
+        for begin in range(0, len(chosen), rows)
+    ]
+    return [Chart(title, panels, folded, parts=True)]
+
+
+def _ratio_panel(
+    result: Mapping[str, Any],
+    values: Mapping[str, float],
+    limits: Mapping[str, Limit],
+    scale: tuple[float, float],
+    title: str,
+) -> Panel:
+    names = [words.metric(result, name) for name in values]
+    figure, axes, middles = _rows(names, [f"{value:.3f}" for value in values.values()])
+    for middle, (name, value) in zip(middles, values.items()):
         limit = limits.get(name)
         good = limit.met if limit else (value > 1) == bool(MORE_IS_BETTER.search(name))
-        axes.barh(row + 0.2, value, color=OWN if good else MISSED if limit else OTHER, height=0.3)
+        axes.barh(middle, value, color=OWN if good else MISSED if limit else OTHER, height=11)
         if name in result["intervals"]:
             interval = result["intervals"][name]
             axes.plot(
-                [interval["low"], interval["high"]], [row + 0.2] * 2, color="black", linewidth=1.5
+                [interval["low"], interval["high"]], [middle] * 2, color="black", linewidth=1.5
             )
         for place in limit.values if limit else ():
-            axes.plot([place, place], [row + 0.02, row + 0.38], color="black", linewidth=3)
+            axes.plot([place, place], [middle - 7, middle + 7], color="black", linewidth=3)
     axes.axvline(1, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xlim(left=min(0, *values.values()), right=max(1.1, axes.get_xlim()[1]))
-    return [Chart(title, [panel(figure, f"{result['study']}: {title}")], folded)]
+    axes.set_xlim(*scale)
+    return panel(figure, title)
 
 
 def ratio_charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart]:
@@ -234,10 +293,12 @@ def _bars(
 def _dots(title: str, groups: Mapping[str, Sequence[float]], digits: int) -> Panel:
     """Draw each run as a dot, and a line from the smallest to the largest.  Write the median."""
     medians = {name: statistics.median(values) for name, values in groups.items()}
-    figure, axes = _rows(list(groups), [f"{value:,.{digits}f}" for value in medians.values()])
-    for row, (name, values) in enumerate(groups.items()):
-        axes.plot([min(values), max(values)], [row + 0.2] * 2, color="black", linewidth=1.5)
-        axes.plot(values, [row + 0.2] * len(values), "o", color=OWN, alpha=0.8)
+    figure, axes, middles = _rows(
+        list(groups), [f"{value:,.{digits}f}" for value in medians.values()]
+    )
+    for middle, values in zip(middles, groups.values()):
+        axes.plot([min(values), max(values)], [middle] * 2, color="black", linewidth=1.5)
+        axes.plot(values, [middle] * len(values), "o", color=OWN, alpha=0.8)
     axes.set_xlim(0, max(map(max, groups.values())) * 1.05 or 1)
     return panel(figure, title)
 
@@ -293,15 +354,15 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
         for part in sample.get("series", ()) if sample["setting"] in SERIES else ():
             pace = part["new_orders"] / (part["end"] - part["begin"]) * 60
             place = round((part["begin"] + part["end"]) / 120, 1)
-            over.setdefault(sample["setting"], {}).setdefault(sample["stage"], {}).setdefault(
-                place, []
-            ).append(pace)
+            over.setdefault(sample["setting"], {}).setdefault(
+                words.stage(sample["stage"]), {}
+            ).setdefault(place, []).append(pace)
         if sample["setting"] == CURVE:
             continue
         if sample["setting"] == f"memory{sample['memory']}":
-            sweep.setdefault(sample["stage"], {}).setdefault(sample["memory"], []).append(
-                notpm(sample)
-            )
+            sweep.setdefault(words.stage(sample["stage"]), {}).setdefault(
+                sample["memory"], []
+            ).append(notpm(sample))
         else:
             by_setting.setdefault(sample["setting"], {}).setdefault(sample["stage"], []).append(
                 sample
@@ -313,7 +374,10 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
         panels = [
             _dots(
                 f"{title} ({memory})",
-                {stage: [pick(sample) for sample in samples] for stage, samples in stages.items()},
+                {
+                    words.stage(stage): [pick(sample) for sample in samples]
+                    for stage, samples in stages.items()
+                },
                 digits,
             )
             for title, pick, digits in BY_STAGE
@@ -418,9 +482,9 @@ def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
             for sample in samples:
                 if sample["workload"] == workload:
                     for number, value in enumerate(sample[name], start=1):
-                        series.setdefault(sample["variant"], {}).setdefault(number, []).append(
-                            value
-                        )
+                        series.setdefault(words.variant(sample["variant"]), {}).setdefault(
+                            number, []
+                        ).append(value)
             panels.append(_lines(f"{workload}: {title}", series, "eighth of the run"))
     return (
         [
@@ -444,13 +508,15 @@ def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
             )
     panels = []
     for statement, variants in times.items():
-        medians = {name: statistics.median(values) for name, values in variants.items()}
+        medians = {
+            words.variant(name): statistics.median(values) for name, values in variants.items()
+        }
         panels.append(
             _bars(
-                f"{statement}, µs",
+                f"{statement.replace('.', ', ')}, µs",
                 list(medians),
                 medians,
-                lambda name: name.endswith(".on"),
+                lambda name: name.endswith(", rewrite on"),
                 "none",
             )
         )

@@ -1,4 +1,7 @@
-"""Write the HTML page, doc/benchmarks.md and the figures of README.md from the JSON files."""
+"""Write the HTML page, doc/benchmarks.md, doc/headline.svg and the figures of README.md.
+
+They come from the JSON files of the studies.
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +13,7 @@ import click
 import jinja2
 from markupsafe import Markup, escape
 
-from bench import charts
+from bench import charts, headline
 from bench.lib import saved
 from bench.lib.console import BenchError, console, note
 from bench.lib.paths import BENCH, TOP, work, write_file
@@ -148,6 +151,16 @@ class Results:
                 )
         return found
 
+    def first(self) -> headline.Headline | None:
+        """Return what the first screen shows, or None without a result of TPC-C."""
+        return headline.find(self.proven())
+
+    def count(self, verdict: str) -> int:
+        """Return the number of promises with this verdict."""
+        return sum(
+            promise.verdict == verdict for result in self.proven() for promise in result["promises"]
+        )
+
     def promises(self, met: bool) -> list[tuple[dict[str, Any], saved.Promise]]:
         return [
             (result, promise)
@@ -254,10 +267,12 @@ def run(
     html: Path | None,
     markdown: Path | None,
     readme: Path | None,
+    drawing: Path | None = None,
 ) -> None:
     if directory is None:
         # The documents in the repository show the results in the repository.
         markdown, readme = markdown or TOP / "doc" / "benchmarks.md", readme or TOP / "README.md"
+        drawing = drawing or TOP / "doc" / "headline.svg"
     before, after = around(readme) if readme else ("", "")
     charts.prepare_matplotlib()
     results = read_results(directory or BENCH / "results", studies)
@@ -280,6 +295,9 @@ def run(
     environment.filters["code"] = lambda text: Markup(
         re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text)))
     )
+    environment.filters["pieces"] = lambda text: Markup(
+        re.sub(r" (\([^()]*\))$", r' <span class="range">\1</span>', str(escape(text)))
+    )
     environment.filters["cell"] = lambda text: " ".join(text.replace("|", r"\|").split())
 
     def render(template: str) -> str:
@@ -290,9 +308,15 @@ def run(
         write(markdown, render("benchmarks.md"))
     if readme:
         write(readme, before + render("figures.md") + after)
+    if drawing:
+        first = results.first()
+        if first:
+            write(drawing, first.svg())
+        else:
+            note(f'"{drawing}" is not written: there is no result of tpcc')
 
 
-@click.command("report", short_help="An HTML page, doc/benchmarks.md and the figures of README.md.")
+@click.command("report", short_help="An HTML page, doc/benchmarks.md, figures of README.md.")
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
@@ -317,11 +341,22 @@ def run(
     metavar="FILE",
     help="File whose figures are replaced; default: README.md, or none with --results.",
 )
+@click.option(
+    "--picture",
+    "drawing",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File for the picture of the stages of TPC-C; default: doc/headline.svg, or none with --results.",
+)
 def command(
-    results: Path | None, html: Path | None, markdown: Path | None, readme: Path | None
+    results: Path | None,
+    html: Path | None,
+    markdown: Path | None,
+    readme: Path | None,
+    drawing: Path | None,
 ) -> None:
-    """Write an HTML page, the tables of doc/benchmarks.md and the figures in README.md.
+    """Write an HTML page, doc/benchmarks.md, doc/headline.svg and the figures in README.md.
 
     They are made from the results of the studies.
     """
-    run(with_results(), results, html, markdown, readme)
+    run(with_results(), results, html, markdown, readme, drawing)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import words
 from bench.lib import bars
 from bench.lib.result import FORMAT
 
@@ -52,6 +53,7 @@ def read_result(path: Path) -> dict[str, Any]:
     return {
         **result,
         "title": study if stem == study else f"{study} ({stem})",
+        "words": words.study(study, stem),
         "anchor": re.sub(r"[^\w-]", "-", stem),
         "moment": f"{moment:%Y-%m-%d %H:%M} UTC",
         "day": f"{moment:%Y-%m-%d}",
@@ -60,7 +62,7 @@ def read_result(path: Path) -> dict[str, Any]:
         "limits": limits
         if (limits := result["environment"].get("limits", "none")) != "none"
         else "",
-        "promises": [_promise(bar) for bar in result["bars"]],
+        "promises": [_promise(result, bar) for bar in result["bars"]],
     }
 
 
@@ -157,10 +159,10 @@ def machine(environment: dict[str, Any]) -> str:
     return f"{environment['cpu']}{processor}, {environment['memory']}, kernel {environment['kernel']}, {server}{device}"
 
 
-def _promise(bar: dict[str, Any]) -> Promise:
+def _promise(result: dict[str, Any], bar: dict[str, Any]) -> Promise:
     limits = " to ".join(f"{limit:.3f}" for limit in bar["limit"])
     return Promise(
-        bar["claim"],
+        words.claim(result, bar),
         bar["metric"],
         bars.NOT_MEASURED if bar["value"] is None else bars.shown(bar["value"], bar["interval"]),
         limits if bar["direction"] == bars.BETWEEN else f"{bar['direction']} {limits}",

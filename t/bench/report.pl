@@ -7,6 +7,8 @@
 # - the report names and omits a result that it cannot show, and fails only if it can show no
 #   result;
 # - a smoke run is marked, and does not count as a proof of a promise;
+# - the first screen has the message, the number of promises kept and missed, and one plot with the
+#   stages in order;
 # - the report has the figures, bars and dates of the results;
 # - in headless Chromium, the page fits a telephone and a desktop, in light and dark
 #   colours, its charts are legible, and it makes no request.
@@ -126,7 +128,13 @@ sub tpcc_samples
 }
 
 my %tpcc = (
-	metrics => { 'tpmc.all' => 1.5, 'reads.all' => 0.66664, 'size.database' => 0.8 },
+	metrics => {
+		'tpmc.all' => 1.5,
+		'tpmc.compact-types' => 1.5,
+		'tpmc.wal-direct' => 1.2,
+		'reads.all' => 0.66664,
+		'size.database' => 0.8
+	},
 	intervals => { 'tpmc.all' => { low => 1.25, high => 1.75, pairs => 3, interval => 'range' } },
 	bars => [
 		bar('tpmc.all', 'throughput <b>&amp; "all" | of it',
@@ -239,8 +247,9 @@ my $readme = "$work/README.md";
 my $around =
   "before\n<!-- Between these marks is what bench/run report writes. -->\nold\n<!-- End of what bench/run report writes. -->\nafter\n";
 append_to_file($readme, $around);
-my @files =
-  ('--html', "$work/report.html", '--markdown', "$work/benchmarks.md", '--readme', $readme);
+my @files = (
+	'--html', "$work/report.html", '--markdown', "$work/benchmarks.md", '--readme', $readme,
+	'--picture', "$work/headline.svg");
 my ($code, $out, $err) = bench($top, 'report', '--results', $results, @files);
 is($code, 0, 'a report succeeds if some results cannot be shown') or BAIL_OUT("$out\n$err");
 is($err, '', 'nothing is on stderr');
@@ -292,29 +301,29 @@ my ($headlines) = $html =~ /<h2 id="headlines">(.*?)<h2/s;
 unlike($headlines, qr/direct in units/, 'a smoke run has no headline');
 like(
 	$headlines,
-	qr/New-Orders a minute[^\n]*<td>1\.500 \(1\.250 to 1\.750\)<\/td><td>at least 1\.400<\/td><td class="met">met<\/td><td><a href="#tpcc">tpcc<\/a>, 2024-03-01/,
+	qr/New-Orders a minute[^\n]*>1\.500 <span class="range">\(1\.250 to 1\.750\)<\/span><\/span><\/td><td data-label="promised"><span>at least 1\.400<\/span><\/td><td class="met"[^>]*><span class="verdict">met<\/span><\/td><td[^>]*><span><a href="#tpcc">TPC-C with little memory<\/a>, 2024-03-01/,
 	'a headline has interval, bar, verdict and date');
 unlike($headlines, qr/9\.000/, 'a headline is of the file with the name of the study');
 like(
 	$headlines,
-	qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/,
+	qr/device reads[^\n]*<span>0\.667<\/span><\/td><td data-label="promised"><span><\/span><\/td><td class=""[^>]*><span class="verdict">no promise/,
 	'a headline without a bar says that nothing is promised');
 my ($promises) = $html =~ /<h2 id="promises">(.*?)<section>/s;
 like(
 	$promises,
-	qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/,
+	qr/>TPC-C with little memory<\/a><\/td><td data-label="kept">1<\/td><td data-label="missed">0<\/td><td data-label="goals missed">1<\/td>/,
 	'the promises of a study are counted');
 like(
 	$promises,
-	qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/,
+	qr/>Time of compact types<\/a><\/td><td data-label="kept">1<\/td><td data-label="missed">1<\/td><td data-label="goals missed">0<\/td>/,
 	'promises about times are counted');
 like(
 	$promises,
-	qr/<td>bytes, the same<\/td><td>1\.000<\/td><td>0\.980 to 1\.020<\/td><td class="met">met/,
+	qr/<td>bytes, the same<\/td><td[^>]*><span>1\.000<\/span><\/td><td[^>]*><span>0\.980 to 1\.020<\/span><\/td><td class="met"[^>]*><span class="verdict">met/,
 	'a range has two limits');
 like(
 	$promises,
-	qr/>wal<\/a><\/td><td colspan="3">a smoke run/,
+	qr/>WAL with direct I\/O<\/a><\/td><td colspan="3">a smoke run/,
 	'promises of a smoke run are not counted');
 my ($missed) = $promises =~ /<h3>Missed<\/h3>(.*?)<details>/s;
 is(scalar(() = $missed =~ /<tr><td>/g), 3, 'missed promises come first');
@@ -323,6 +332,58 @@ like(
 	qr/throughput &lt;b&gt;&amp;amp; &#34;all&#34; \| of it; stretch goal/,
 	'a missed promise is shown in full, and HTML is escaped');
 unlike($promises, qr/smoke<\/td>/, 'promises of a smoke run are not shown');
+
+# The first screen
+my ($screen) = $html =~ /<header class="first">(.*?)<\/header>/s;
+like(
+	$screen,
+	qr/<p class="message">With the same memory, TPC-C completes 1\.50 times as many New-Orders a minute as on stock PostgreSQL, and its database is 20 % smaller\.</,
+	'the first screen has the message');
+like(
+	$screen,
+	qr/>3 kept<.*>2 missed<.*goals missed: 1\./,
+	'the first screen counts the promises, without those of a smoke run');
+is_deeply(
+	[ $screen =~ /<li><span>([^<]*)<.*?width: ([\d.]+)%/g ],
+	[
+		'stock PostgreSQL' => '54.7',
+		'+ WAL with direct I/O' => '65.6',
+		'+ compact types' => '82.0'
+	],
+	'the stages are in order, and have a bar in proportion');
+like(
+	$screen,
+	qr/\+ compact types.*<span class="price">price: COPY of text is slower</,
+	'each stage has its price');
+is(python(<<'PYTHON'), <<'LINES' =~ s/\n\z//r, 'if another file has more stages, it gives them');
+from bench import headline
+
+def result(title, **metrics):
+    return {"title": title, "study": "tpcc", "intervals": {}, "tables": [], "day": "today", "metrics": metrics,
+        "environment": {"server": "PostgreSQL 17.1", "major": "17", "warmup": 120, "measured": 180, "stages": "stock, off"}}
+
+long = result("tpcc", **{"tpmc.all": 1.7, "tpmc.background-vacuum-customer": 1.7})
+long["environment"] |= {"limits": "cgroup", "memory_limit": 400, "warmup": 300, "measured": 600}
+short = result("tpcc (tpcc-stages)", **{"tpmc.off": 1.0, "tpmc.vertical-partition-customer": 2.5,
+    "tpmc.background-vacuum-customer": 2.0, "tpmc.all": 2.0})
+other = result("tpcc (tpcc-18)", **{f"tpmc.{name}": 9 for name in ("off", "wal-direct", "compact-types", "index-alignment")})
+other["environment"]["major"] = "18"
+first = headline.find([other, short, long])
+print(first.message)
+for stage in first.stages:
+    print("; ".join(filter(None, (stage.title, stage.value, stage.price))))
+print(first.minutes, headline.find([short]), headline.find([long]).stages[-1].title, sep="; ")
+print(first.svg() == headline.find([other, short, long]).svg(), 1.7 in [stage.ratio for stage in first.stages])
+PYTHON
+With the same 400 MB of memory, TPC-C completes 1.70 times as many New-Orders a minute as on stock PostgreSQL.
+stock PostgreSQL; 1.00
+patched server, all switches off; 1.00; the server has to be built with the patches
++ split of the table customer; 2.50; statements on cold columns are slower
++ background vacuum; 2.00; 14 bytes of memory for each shared buffer; 20 % of the throughput here
+all of it, minutes 5 to 15 of a run; 1.70
+minutes 2 to 5 of a run; None; + background vacuum
+True True
+LINES
 
 my ($tpcc) = $html =~ /<section>\n<h2 id="tpcc">(.*?)<\/section>/s;
 like(
@@ -348,7 +409,7 @@ like($tpcc, qr/aria-label="\Q$_\E"/, "the charts have a panel: $_")
 like($tpcc, qr/>1,410<\/text>.*>1,910<\/text>/s, 'the chart shows the medians of the stages');
 like(
 	$html,
-	qr/<h2 id="tpcc-again">tpcc \(tpcc-again\)<\/h2>/,
+	qr/<h2 id="tpcc-again">TPC-C with little memory, again <span class="small">tpcc \(tpcc-again\)<\/span><\/h2>/,
 	'another run of a study has a section of its own');
 is(scalar(() = $html =~ /<li><a href="#/g), 7, 'the contents have all sections');
 unlike(
@@ -396,6 +457,17 @@ bench($top, 'report', '--results', $results, @files);
 is(slurp_file($readme), $figures, 'a second report leaves README.md as it is');
 is(slurp_file("$work/report.html"), $html, 'a second report writes the same page');
 
+# The picture
+my $svg = slurp_file("$work/headline.svg");
+like($svg, qr/>\Q$_\E<\/text>/, "the picture has the text: $_")
+  foreach '+ compact types', '1.50', 'price: COPY of text is slower';
+is( python(
+		"import xml.dom.minidom\nprint(xml.dom.minidom.parse(sys.argv[2]).documentElement.tagName)",
+		"$work/headline.svg"),
+	'svg',
+	'the picture is well-formed');
+unlike($svg, qr/(?:src|href)=|url\(/, 'the picture refers to no other file');
+
 foreach my $case ([ 'no marks', "text\n", 'has no marks' ],
 	[ 'one mark', ($around =~ s/<!-- End.*//sr), 'has no marks' ])
 {
@@ -431,10 +503,10 @@ fails_like(
 # The results in the repository
 my $committed = "$work/committed.md";
 copy("$top/README.md", $committed);
-($code, $out, $err) =
-  bench($top, 'report', '--html', "$work/committed.html", '--markdown',
-	"$work/committed_benchmarks.md",
-	'--readme', $committed);
+($code, $out, $err) = bench(
+	$top, 'report', '--html', "$work/committed.html",
+	'--markdown', "$work/committed_benchmarks.md", '--readme', $committed,
+	'--picture', "$work/committed.svg");
 is($code, 0, 'a report of bench/results succeeds') or diag($out, $err);
 unlike($out, qr/left out|smoke/, 'bench/results has no smoke run, and no result is left out');
 ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"),
@@ -442,6 +514,11 @@ ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmark
   or diag('run bench/run report');
 ok( slurp_file($committed) eq slurp_file("$top/README.md"),
 	'the figures in README.md are what bench/results gives') or diag('run bench/run report');
+
+ok(slurp_file("$work/committed.svg") eq slurp_file("$top/doc/headline.svg"),
+	'doc/headline.svg is what bench/results gives')
+  or diag('run bench/run report');
+cmp_ok(-s "$top/doc/headline.svg", '<', 60_000, 'doc/headline.svg is small');
 
 is(python(<<'PYTHON'), '', 'every headline is a metric of its study');
 import json
@@ -485,9 +562,15 @@ foreach my $page ($chromium ? qw(report committed) : ())
 		my $saw = $seen->{views}{$view};
 		my $title = "$page, $view";
 
-		is($saw->{inner}, $view =~ /^telephone/ ? 390 : 1280, "$title: width of the screen");
+		is($saw->{inner}, $view =~ /^telephone/ ? 390 : 1440, "$title: width of the screen");
 		cmp_ok($saw->{width}, '<=', $saw->{inner}, "$title: the page needs no scrolling sideways");
 		cmp_ok($saw->{widest}, '<=', $saw->{inner}, "$title: no chart is wider than the screen");
+		ok( $saw->{first}{message} && $saw->{first}{bottom} <= ($view =~ /^telephone/ ? 844 : 900),
+			"$title: message and plot are on the first screen") or diag($saw->{first}{bottom});
+		is(scalar(grep { $_ < 20 } @{ $saw->{first}{bars} }), 0, "$title: the plot has its bars");
+		# A table with very many columns scrolls sideways, but not on a telephone.
+		cmp_ok($saw->{cell}, '<=', $saw->{inner}, "$title: no column is cut off")
+		  if $view =~ /^telephone/;
 		cmp_ok($saw->{svgs}, '>=', 10, "$title: the page has its charts");
 		is($saw->{unnamed}, 0, "$title: every chart has a name");
 		is_deeply($saw->{cut}, [], "$title: no text sticks out of its chart");
@@ -501,7 +584,7 @@ foreach my $page ($chromium ? qw(report committed) : ())
 
 			is_deeply(
 				$image->{size},
-				[ $view =~ /^telephone/ ? (390, 844) : (1280, 900) ],
+				[ $view =~ /^telephone/ ? (390, 844) : (1440, 900) ],
 				"$title: size of the screenshot, $shot");
 			cmp_ok($image->{colours}, '>', 20, "$title: the screenshot is not blank, $shot");
 			cmp_ok(

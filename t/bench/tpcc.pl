@@ -278,7 +278,7 @@ my ($code, $out, $err) =
 	"$work/benchmarks.md");
 is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my $html = slurp_file("$work/report.html");
-my @charts = $html =~ /<figure>/g;
+my @charts = $html =~ /<figure class=/g;
 is(scalar(@charts), 8, 'the page has the charts of the study');
 unlike($html, qr/(?:src|href)="(?!#)/, 'the page refers to no other file');
 like(

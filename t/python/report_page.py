@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SCREENS = {"telephone": (390, 844), "desktop": (1280, 900)}
+SCREENS = {"telephone": (390, 844), "desktop": (1440, 900)}
 # This many seconds are necessary because a browser on a busy machine takes minutes.
 TIMEOUT = 600
 
@@ -31,8 +31,13 @@ MEASURE = """(() => {
   };
   const found = {
     width: document.documentElement.scrollWidth, inner: innerWidth, page: page,
-    svgs: 0, unnamed: 0, cut: [], contrast: 99, faint: '', text: 99, svg_text: 99, widest: 0, images: document.images.length,
+    svgs: 0, unnamed: 0, cut: [], contrast: 99, faint: '', text: 99, svg_text: 99, widest: 0, cell: 0, images: document.images.length,
   };
+  const first = document.querySelector('#stages'), message = document.querySelector('.message');
+  if (first) {
+    const bars = [...first.querySelectorAll('.bar span')].map(bar => bar.getBoundingClientRect().width);
+    found.first = { message: message.textContent, bottom: first.getBoundingClientRect().bottom + scrollY, bars: bars };
+  }
   const weakest = (color, what) => {
     if (contrast(color) < found.contrast) { found.contrast = contrast(color); found.faint = what; }
   };
@@ -55,6 +60,7 @@ MEASURE = """(() => {
   }
   for (const element of document.querySelectorAll('h1, h2, h3, p, th, td, a, summary, figcaption, code, li')) {
     const style = getComputedStyle(element);
+    if (/T[DH]/.test(element.tagName)) found.cell = Math.max(found.cell, element.getBoundingClientRect().right);
     found.text = Math.min(found.text, parseFloat(style.fontSize));
     weakest(style.color, element.tagName + ': ' + element.textContent.slice(0, 40));
   }
