@@ -19,7 +19,8 @@ extensions = tools/extensions $(dense) build/extensions/$(MAJOR)-dense
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo            show what compact types save on a TPC-C database; KEEP=1 keeps the instance"
+	@echo "make demo            run TPC-C with little memory, with and without pg_dense: bytes and throughput,"
+	@echo "                     about 10 minutes after the build; KEEP=1 keeps the server"
 	@echo "make check           run every test, on private instances, from a bare clone"
 	@echo "make soak            run it with 50 times as many randomised cases, part by part, for one MAJOR;"
 	@echo "                     goes on after an interrupt"
