@@ -34,5 +34,23 @@ ALTER TABLE regress_vp_own.t ADD d int;
 ROLLBACK TO s;
 DROP TABLE regress_vp_own.t;
 ROLLBACK;
+-- A REVOKE of the EXECUTE privilege on a function for users is effective: the role cannot call the
+-- internal function of the same name either.  A split table works on.
+BEGIN;
+REVOKE EXECUTE ON FUNCTION vertical_partition.split, vertical_partition.merge, vertical_partition.relink, vertical_partition.advise FROM PUBLIC;
+SET ROLE regress_vp_reader;
+SAVEPOINT s;
+SELECT vertical_partition.split('regress_vp_own.u', '{c}', force => true);
+ROLLBACK TO s;
+SELECT vertical_partition_internal.split('regress_vp_own.u', '{c}', 'shared_key', true);
+ROLLBACK TO s;
+SELECT vertical_partition_internal.merge('regress_vp_own.t');
+ROLLBACK TO s;
+SELECT vertical_partition_internal.relink('regress_vp_own.t');
+ROLLBACK TO s;
+SELECT vertical_partition_internal.advise('regress_vp_own.t', 0, 0);
+ROLLBACK TO s;
+ALTER TABLE regress_vp_own.t ADD d int;
+ROLLBACK;
 DROP SCHEMA regress_vp_own CASCADE;
 DROP ROLE regress_vp_reader;

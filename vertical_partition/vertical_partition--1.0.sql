@@ -12,7 +12,8 @@ GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
 -- relink(), advise() and ALTER TABLE call these functions with the privileges of their caller, who
 -- is the owner of some table.  Each function that changes something or acts as a role checks that
 -- the caller may do so.  Statements that read or write a split table need no privilege on this
--- schema.
+-- schema.  The four functions that have the names of functions for users are for C code alone,
+-- which needs no EXECUTE privilege.  So a REVOKE on the functions for users is effective.
 CREATE SCHEMA vertical_partition_internal;
 COMMENT ON SCHEMA vertical_partition_internal IS 'what the functions of the schema vertical_partition call; of no use to users';
 GRANT USAGE ON SCHEMA vertical_partition_internal TO PUBLIC;
@@ -1752,6 +1753,8 @@ BEGIN
 END
 $$;
 
+REVOKE ALL ON FUNCTION vertical_partition_internal.split(regclass, name[], text, boolean) FROM PUBLIC;
+
 CREATE FUNCTION vertical_partition.split(relation regclass, columns name[], method text DEFAULT 'shared_key', force boolean DEFAULT false)
 RETURNS regclass LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.split(regclass, name[], text, boolean) IS
@@ -1933,6 +1936,8 @@ BEGIN
 END
 $$;
 
+REVOKE ALL ON FUNCTION vertical_partition_internal.merge(regclass) FROM PUBLIC;
+
 CREATE FUNCTION vertical_partition.merge(relation regclass)
 RETURNS regclass LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.merge(regclass) IS 'make a split table one again';
@@ -1996,6 +2001,8 @@ BEGIN
     RETURN changed;
 END
 $$;
+
+REVOKE ALL ON FUNCTION vertical_partition_internal.relink(regclass) FROM PUBLIC;
 
 CREATE FUNCTION vertical_partition.relink(relation regclass)
 RETURNS bigint LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
@@ -2480,6 +2487,8 @@ BEGIN
     END LOOP;
 END
 $$;
+
+REVOKE ALL ON FUNCTION vertical_partition_internal.advise(regclass, bigint, bigint) FROM PUBLIC;
 
 CREATE FUNCTION vertical_partition.advise(relation regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
 RETURNS TABLE (relation regclass, columns name[], hot_columns name[], method text, row_bytes_now float8, hot_row_bytes float8,

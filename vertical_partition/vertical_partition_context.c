@@ -223,7 +223,9 @@ internal_function(Oid public)
  * vertical_partition.split(), merge(), relink() and advise()
  *
  * Call the PL/pgSQL function of the same name and arguments in the schema
- * vertical_partition_internal.  Errors: 42501 if the caller has no USAGE
+ * vertical_partition_internal.  PUBLIC has no privilege on that function, and
+ * a call from C needs none, so that the EXECUTE privilege on this function
+ * says who may call it.  Errors: 42501 if the caller has no USAGE
  * privilege on this schema, and those of the function.
  */
 Datum
