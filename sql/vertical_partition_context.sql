@@ -65,6 +65,12 @@ BEGIN
             END;
         WHEN 'nests and fails' THEN
             PERFORM vertical_partition.advise(0);
+        WHEN 'runs nothing' THEN
+            BEGIN
+                PERFORM vertical_partition_internal.point_rows('vp_context.pointing', 'p', '');
+            EXCEPTION WHEN OTHERS THEN
+                RETURN vp_context.fails(x);
+            END;
         WHEN 'sleeps' THEN
             PERFORM pg_sleep(3);
         ELSE
@@ -78,6 +84,10 @@ SELECT vertical_partition.split('t', '{c}');
 SET vp_context.mode = 'nests';
 SELECT vertical_partition.split('t', '{c}');
 SET vp_context.mode = 'nests and fails';
+SELECT vertical_partition.split('t', '{c}');
+-- The user's function runs an empty statement by a function of ours.
+CREATE TABLE pointing (p tid);
+SET vp_context.mode = 'runs nothing';
 SELECT vertical_partition.split('t', '{c}');
 SET vp_context.mode = 'sleeps';
 SET statement_timeout = '1s';
@@ -124,6 +134,19 @@ CREATE EVENT TRIGGER refuses ON ddl_command_start WHEN TAG IN ('CREATE VIEW') EX
 ALTER TABLE t ADD y int;
 ALTER TABLE t DROP COLUMN y;
 DROP EVENT TRIGGER refuses;
+-- relink() after a command that has moved the cold rows
+SET vp_context.mode = 'nothing';
+CREATE TABLE moved (id int PRIMARY KEY, n int, c text);
+INSERT INTO moved SELECT i, i, 'c' || i FROM generate_series(1, 3) i;
+SELECT vertical_partition.split('moved', '{c}', 'row_pointer');
+DELETE FROM moved WHERE id = 1;
+CREATE INDEX ON moved_hot (does(n), cold_tid);
+SET vp_context.mode = 'fails';
+ALTER TABLE moved_cold SET UNLOGGED;
+ALTER TABLE moved ALTER c TYPE varchar(5);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+ALTER TABLE moved_cold SET UNLOGGED;
+ROLLBACK;
 CREATE ROLE regress_vp_context;
 GRANT ALL ON SCHEMA vp_context TO regress_vp_context;
 ALTER TABLE t OWNER TO regress_vp_context;

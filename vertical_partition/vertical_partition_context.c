@@ -80,13 +80,17 @@ vp_leave_user_code(const VpUserCode *saved)
 
 /*
  * Remove the statement from the end of the context.  The server has added it
- * as the last entry, in the language of its messages.
+ * as the last entry, in the language of its messages.  It adds no entry for an
+ * empty statement.
  */
 static void
 cut_statement(char *context, const char *statement)
 {
 	char	   *found = NULL;
 
+	/* strstr() finds an empty string even behind the end of the context */
+	if (statement[0] == '\0')
+		return;
 	for (char *next = strstr(context, statement); next; next = strstr(next + 1, statement))
 		found = next;
 	if (found == NULL || strchr(found + strlen(statement), '\n'))

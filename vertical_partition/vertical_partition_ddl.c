@@ -592,13 +592,14 @@ vp_file_of(Oid relid)
 
 /*
  * Set row pointers anew if the cold part was rewritten: its relfilenode is
- * not "file" any more.
+ * not "file" any more.  relink() can call code of users, for example in an
+ * index.
  */
 void
 vp_follow_file(const VpDdl *ddl, Oid file)
 {
 	if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != file)
-		vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
+		vp_run_statement(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
 }
 
 /*-------------------------------------------------------------------------
