@@ -11,8 +11,10 @@ CREATE TABLE t (id int PRIMARY KEY, n int, c text);
 CREATE TABLE u (id int PRIMARY KEY, n int, c text);
 CREATE TABLE plain (id int PRIMARY KEY, n int, c text);
 CREATE VIEW no_split AS SELECT * FROM plain;
+CREATE VIEW dropped AS SELECT * FROM plain;
 SELECT vertical_partition.split('t', '{c}');
 SELECT vertical_partition.split('u', '{c}', 'row_pointer');
+CREATE VIEW of_hot AS SELECT id, n FROM t_hot;
 -- Return the lines about split tables.
 CREATE FUNCTION says(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -52,6 +54,10 @@ FROM unnest(ARRAY[
     'SELECT n FROM t_hot',
     'SELECT t.*, h.n AS again FROM t JOIN t_hot h ON h.id = t.id',
     'SELECT n FROM t WHERE false',
+    'SELECT n FROM of_hot',
+    'SELECT t.c, v.n FROM t JOIN of_hot v ON v.id = t.id',
+    'SELECT t.c, v.n FROM t JOIN of_hot v ON v.id = t.id FOR UPDATE OF v',
+    'UPDATE of_hot SET n = 3 FROM t WHERE t.id = of_hot.id AND t.c = ''x''',
     'SELECT n FROM no_split',
     'SELECT n FROM plain FOR UPDATE']) WITH ORDINALITY s (statement, number)
     LEFT JOIN LATERAL says(statement) line ON true
@@ -67,6 +73,11 @@ BEGIN
     RETURN plan->0->'Split Table';
 END $$;
 SELECT property('SELECT t.n FROM t, u WHERE u.id = t.id');
+-- The statement drops the view that it reads.
+INSERT INTO plain VALUES (1, 1, 'x');
+CREATE FUNCTION drops() RETURNS int LANGUAGE plpgsql AS $$ BEGIN DROP VIEW dropped; RETURN 1; END $$;
+DO $$ BEGIN EXECUTE 'EXPLAIN (ANALYZE) SELECT drops(), n FROM dropped'; END $$;
+SELECT to_regclass('dropped');
 -- A saved plan
 PREPARE p (int) AS SELECT n FROM t WHERE id = $1 FOR UPDATE;
 SET plan_cache_mode = force_generic_plan;

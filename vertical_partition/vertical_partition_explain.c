@@ -6,9 +6,10 @@
  *
  * Derive this from the plan, which also works for a plan that a session has
  * saved.  The view of a split table is in the range table of the plan, for
- * its permissions.  Compare how many nodes of the plan use each of its parts.
- * A part that the statement itself names does not count: its permissions are
- * those of the user, and not of the view's owner.
+ * its permissions.  The planner hook has marked the hot part where the
+ * statement uses it instead of the view, see mark_hot_only().  Look for nodes
+ * of the plan that use the hot part with this mark.  The hot part does not
+ * count if the statement itself names it, or another view of the user.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,29 +40,30 @@ typedef struct SplitUse
 	const PlannedStmt *stmt;
 	Oid			view;
 	Oid			hot;
-	Oid			cold;
-	int			hot_scans;
-	int			cold_scans;
+	bool		read;			/* of the hot part alone */
 	bool		update;			/* of the hot part */
-	bool		locks;			/* on rows of the hot part */
+	bool		locks;			/* on rows of the hot part alone */
 	bool		arbiter;		/* index of the hot part */
 } SplitUse;
 
 static explain_per_plan_hook_type next_explain_per_plan = NULL;
 
-/* Return the relation of the view's definition that has this index, or InvalidOid. */
-static Oid
-view_part(const SplitUse *use, Index rti)
+/* Return true if this is the hot part, used instead of the view. */
+static bool
+is_hot_only(const SplitUse *use, Index rti)
 {
 	RangeTblEntry *rte;
 
 	if (rti < 1 || rti > (Index) list_length(use->stmt->rtable))
-		return InvalidOid;
+		return false;
 	rte = rt_fetch(rti, use->stmt->rtable);
-	if (rte->rtekind != RTE_RELATION || rte->perminfoindex == 0 ||
-		!OidIsValid(getRTEPermissionInfo(use->stmt->permInfos, rte)->checkAsUser))
-		return InvalidOid;
-	return rte->relid;
+
+	/*
+	 * the target of a statement looks marked, too, but has the permissions of
+	 * the user
+	 */
+	return rte->rtekind == RTE_RELATION && rte->relid == use->hot && !rte->inFromCl && rte->perminfoindex != 0 &&
+		OidIsValid(getRTEPermissionInfo(use->stmt->permInfos, rte)->checkAsUser);
 }
 
 static void count_uses(const Plan *plan, SplitUse *use);
@@ -79,7 +81,6 @@ count_list(const List *plans, SplitUse *use)
 static void
 count_uses(const Plan *plan, SplitUse *use)
 {
-	Oid			part = InvalidOid;
 	ListCell   *lc;
 
 	if (plan == NULL)
@@ -95,10 +96,10 @@ count_uses(const Plan *plan, SplitUse *use)
 		case T_BitmapHeapScan:
 		case T_TidScan:
 		case T_TidRangeScan:
-			part = view_part(use, ((const Scan *) plan)->scanrelid);
+			use->read |= is_hot_only(use, ((const Scan *) plan)->scanrelid);
 			break;
 		case T_CustomScan:
-			part = view_part(use, ((const Scan *) plan)->scanrelid);
+			use->read |= is_hot_only(use, ((const Scan *) plan)->scanrelid);
 			count_list(((const CustomScan *) plan)->custom_plans, use);
 			break;
 		case T_SubqueryScan:
@@ -115,7 +116,7 @@ count_uses(const Plan *plan, SplitUse *use)
 			{
 				const PlanRowMark *mark = (const PlanRowMark *) lfirst(lc);
 
-				if (mark->markType < ROW_MARK_REFERENCE && view_part(use, mark->rti) == use->hot)
+				if (mark->markType < ROW_MARK_REFERENCE && is_hot_only(use, mark->rti))
 					use->locks = true;
 			}
 			break;
@@ -124,8 +125,7 @@ count_uses(const Plan *plan, SplitUse *use)
 				const ModifyTable *modify = (const ModifyTable *) plan;
 				RangeTblEntry *target = rt_fetch(linitial_int(modify->resultRelations), use->stmt->rtable);
 
-				if (modify->operation == CMD_UPDATE &&
-					view_part(use, linitial_int(modify->resultRelations)) == use->hot)
+				if (modify->operation == CMD_UPDATE && is_hot_only(use, linitial_int(modify->resultRelations)))
 					use->update = true;
 				if (modify->arbiterIndexes != NIL && target->relid == use->view)
 					use->arbiter = true;
@@ -134,10 +134,6 @@ count_uses(const Plan *plan, SplitUse *use)
 		default:
 			break;
 	}
-	if (part == use->hot)
-		use->hot_scans++;
-	else if (part == use->cold)
-		use->cold_scans++;
 	count_uses(plan->lefttree, use);
 	count_uses(plan->righttree, use);
 }
@@ -155,19 +151,18 @@ describe_use(const PlannedStmt *stmt, Oid view)
 	use.stmt = stmt;
 	use.view = view;
 	use.hot = layout->hot;
-	use.cold = layout->cold;
 	count_uses(stmt->planTree, &use);
 	count_list(stmt->subplans, &use);
 	if (use.arbiter)
 		what = "arbiter index";
-	else if (use.hot_scans <= use.cold_scans)
-		return NULL;
 	else if (use.update)
 		what = "update";
 	else if (use.locks)
 		what = "row locks";
-	else
+	else if (use.read)
 		what = "read";
+	else
+		return NULL;
 	return psprintf("%s (hot part: %s)",
 					quote_qualified_identifier(get_namespace_name(get_rel_namespace(view)), get_rel_name(view)), what);
 }
@@ -188,7 +183,9 @@ explain_per_plan(PlannedStmt *stmt, IntoClause *into, struct ExplainState *es, c
 	{
 		RangeTblEntry *rte = (RangeTblEntry *) lfirst(lc);
 
-		if ((rte->rtekind == RTE_RELATION || rte->rtekind == RTE_SUBQUERY) && rte->relkind == RELKIND_VIEW)
+		/* with ANALYZE, the statement can have dropped the view */
+		if ((rte->rtekind == RTE_RELATION || rte->rtekind == RTE_SUBQUERY) && rte->relkind == RELKIND_VIEW &&
+			get_rel_relkind(rte->relid) == RELKIND_VIEW)
 			views = list_append_unique_oid(views, rte->relid);
 	}
 	foreach(lc, views)

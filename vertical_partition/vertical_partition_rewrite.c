@@ -252,6 +252,18 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 }
 
 /*
+ * Mark the hot part's entry in the range table: the statement uses it without
+ * the cold part.  EXPLAIN looks for this mark, which has to survive in the
+ * plan.  After the parser, only the deparsing of a view's definition looks at
+ * this field.
+ */
+static void
+mark_hot_only(RangeTblEntry *hot)
+{
+	hot->inFromCl = false;
+}
+
+/*
  * Reduce the definition of a split view to the hot part, with NULL for the
  * cold columns.  The cold part stays in the range table if its permissions
  * have to be checked; otherwise it is removed.  In both cases, a saved
@@ -272,6 +284,7 @@ drop_cold_part(Query *query, VpLayout *layout)
 	 */
 	if (join->rtindex != list_length(query->rtable) || cold->securityQuals != NIL)
 		return;
+	mark_hot_only(rt_fetch(layout->hot_rti, query->rtable));
 	query->rtable = list_truncate(query->rtable, join->rtindex - 1);
 	query->jointree->fromlist = list_make1(join->larg);
 	query->jointree->quals = NULL;
@@ -541,6 +554,7 @@ rewrite_update(Query *query)
 	}
 	hot_rte = copyObject(hot_rte);
 	hot_rte->rellockmode = RowExclusiveLock;
+	mark_hot_only(hot_rte);
 	compat_set_update_permissions(query, target, source->subquery, hot_rte, updated);
 	lfirst(list_nth_cell(query->rtable, hot.source - 1)) = hot_rte;
 	query->resultRelation = hot.source;
