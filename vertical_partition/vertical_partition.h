@@ -33,6 +33,7 @@ typedef struct VpUserCode
 /* vertical_partition_context.c */
 extern void vp_enter_user_code(VpUserCode *saved, const char *statement);
 extern void vp_leave_user_code(const VpUserCode *saved);
+extern bool vp_runs_user_code(void);
 extern void vp_call_quietly(void (*function) (void *), void *argument);
 extern void vp_call(const char *query);
 extern void vp_run_statement(const char *statement);
@@ -49,6 +50,7 @@ extern void vp_check_owner(Oid relid);
 typedef struct VpProgress
 {
 	bool		active;			/* does one of these functions run? */
+	bool		muted;			/* does code of users within it run another? */
 	int			command;		/* number of the command, or 0 */
 	int			phase;
 	Oid			relid;
@@ -63,6 +65,7 @@ typedef struct VpProgress
 extern void vp_progress_begin(VpProgress *saved);
 extern void vp_progress_end(const VpProgress *saved, bool failed);
 extern void vp_progress_publish(void);
+extern bool vp_progress_reports(void);
 extern void vp_progress_row(void);
 extern void vp_progress_statement(const char *statement);
 extern void vp_progress_statement_done(void);

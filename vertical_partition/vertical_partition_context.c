@@ -78,6 +78,13 @@ vp_leave_user_code(const VpUserCode *saved)
 	vp_in_user_code = saved->in_user_code;
 }
 
+/* Return true if code of users runs now, and not a function of ours. */
+bool
+vp_runs_user_code(void)
+{
+	return vp_in_user_code;
+}
+
 /*
  * Remove the statement from the end of the context.  The server has added it
  * as the last entry, in the language of its messages.  It adds no entry for an

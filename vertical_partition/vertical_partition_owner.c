@@ -515,6 +515,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	AttrNumber	link = InvalidAttrNumber;
 	Bitmapset  *updated;
 	int64		count = 0;
+	bool		reports;
 	SavedIdentity saved;
 	VpUserCode	saved_context;
 	EState	   *estate;
@@ -552,6 +553,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	CheckTableNotInUse(rel, "relink()");
 	CheckCmdReplicaIdentity(rel, CMD_UPDATE);
 
+	reports = vp_progress_reports();
 	become(rel->rd_rel->relowner, &saved);
 	vp_enter_user_code(&saved_context, query);
 	SPI_connect();
@@ -569,7 +571,8 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	current = table_slot_create(rel, NULL);
 	slot = table_slot_create(rel, NULL);
 	PushActiveSnapshot(estate->es_snapshot);
-	vp_progress_total(tuplestore_tuple_count(store));
+	if (reports)
+		vp_progress_total(tuplestore_tuple_count(store));
 
 	while (tuplestore_gettupleslot(store, true, false, pointers))
 	{
@@ -585,7 +588,8 @@ vp_point_rows(PG_FUNCTION_ARGS)
 		point_row(estate, info, link, (ItemPointer) DatumGetPointer(tid), (ItemPointer) DatumGetPointer(cold),
 				  current, slot);
 		ResetPerTupleExprContext(estate);
-		vp_progress_row();
+		if (reports)
+			vp_progress_row();
 		count++;
 	}
 

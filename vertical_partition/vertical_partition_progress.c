@@ -14,8 +14,12 @@
  * hook for the access to objects runs soon after, and sets them again.  When
  * the server ends a command that reports its progress, and also when a
  * subtransaction ends by an error, nothing is reported any more.  So report
- * anew after each statement.  During ANALYZE, there is no report, because the
- * server reports the progress of ANALYZE then.
+ * anew after each statement, and for each row.  During ANALYZE, there is no
+ * report, because the server reports the progress of ANALYZE then.
+ *
+ * The statements of split(), merge() and relink() call code of users, such as
+ * triggers.  What this code does is not the progress of the function: ignore
+ * its calls of our functions.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -62,19 +66,11 @@ static VpProgress progress;
 static char *counted_statement = NULL;
 
 /*
- * A node that returns rows to count, and its own function.  Code of the
- * table's owner can run such a statement within another one, so there is a
- * list of them.
+ * The node that returns the rows to count, and its own function.  There is
+ * only one, because statements within the counted statement are ignored.
  */
-typedef struct VpCountedNode
-{
-	PlanState  *node;
-	ExecProcNodeMtd proc;
-	struct VpCountedNode *next;
-	MemoryContextCallback callback;
-} VpCountedNode;
-
-static VpCountedNode *counted_nodes = NULL;
+static PlanState *counted_node = NULL;
+static ExecProcNodeMtd counted_proc = NULL;
 
 static ExecutorStart_hook_type next_ExecutorStart = NULL;
 static object_access_hook_type next_object_access = NULL;
@@ -85,6 +81,13 @@ forget_statement(void)
 	if (counted_statement != NULL)
 		pfree(counted_statement);
 	counted_statement = NULL;
+}
+
+/* Return true if code of users has called a function that would report its progress. */
+static bool
+is_ignored(void)
+{
+	return progress.muted || vp_runs_user_code();
 }
 
 static bool
@@ -119,11 +122,20 @@ vp_progress_publish(void)
 	set_marks();
 }
 
-/* Begin a function that reports its progress.  Save the state of an outer one. */
+/*
+ * Begin a function that reports its progress.  Save the state of an outer one.
+ * If code of users has called the function within one that reports, the report
+ * of the outer function stays.
+ */
 void
 vp_progress_begin(VpProgress *saved)
 {
 	*saved = progress;
+	if (progress.muted || (progress.command != 0 && vp_runs_user_code()))
+	{
+		progress.muted = true;
+		return;
+	}
 	memset(&progress, 0, sizeof(progress));
 	progress.active = true;
 }
@@ -136,8 +148,15 @@ void
 vp_progress_end(const VpProgress *saved, bool failed)
 {
 	bool		reported = progress.command != 0;
+	bool		muted = progress.muted;
 
 	progress = *saved;
+	if (muted)
+	{
+		if (!failed)
+			vp_progress_publish();
+		return;
+	}
 	forget_statement();
 	if (!failed && reported)
 	{
@@ -146,31 +165,46 @@ vp_progress_end(const VpProgress *saved, bool failed)
 	}
 }
 
-/* Begin to set row pointers. */
+/*
+ * Return true if a function reports its progress, and no code of users has
+ * called the caller within it.
+ */
+bool
+vp_progress_reports(void)
+{
+	return progress.command != 0 && !is_ignored();
+}
+
+/* Set the number of rows that the phase counts. */
 void
 vp_progress_total(int64 total)
 {
 	progress.total = total;
 	progress.done = 0;
-	if (progress.command != 0)
-	{
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, progress.total);
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, progress.done);
-	}
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, progress.total);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, progress.done);
 }
 
-/* Count a row. */
+/*
+ * Count a row.  Code of users that was called for the row can have ended the
+ * report, for example by an error that it has caught.
+ */
 void
 vp_progress_row(void)
 {
-	if (progress.command != 0)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, ++progress.done);
+	if (progress.command == 0)
+		return;
+	progress.done++;
+	vp_progress_publish();
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, progress.done);
 }
 
 /* Begin a statement.  If it is one that copies rows, count them. */
 void
 vp_progress_statement(const char *statement)
 {
+	if (is_ignored())
+		return;
 	forget_statement();
 	if (progress.command != 0 && progress.counts)
 		counted_statement = MemoryContextStrdup(TopMemoryContext, statement);
@@ -180,6 +214,8 @@ vp_progress_statement(const char *statement)
 void
 vp_progress_statement_done(void)
 {
+	if (is_ignored())
+		return;
 	forget_statement();
 	if (progress.command == 0)
 		return;
@@ -211,7 +247,7 @@ number_of(const char *name, const char *const *names, int n)
 Datum
 vp_report(PG_FUNCTION_ARGS)
 {
-	if (!progress.active || PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+	if (!progress.active || is_ignored() || PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_VOID();
 	progress.command = number_of(text_to_cstring(PG_GETARG_TEXT_PP(0)), commands, lengthof(commands));
 	progress.relid = PG_GETARG_OID(1);
@@ -225,32 +261,23 @@ vp_report(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Callback for the end of the memory of a counted node */
+/* Callback for the end of the memory of the counted node */
 static void
 forget_node(void *arg)
 {
-	for (VpCountedNode **link = &counted_nodes; *link != NULL; link = &(*link)->next)
-	{
-		if (*link == arg)
-		{
-			*link = (*link)->next;
-			return;
-		}
-	}
+	if (counted_node == arg)
+		counted_node = NULL;
 }
 
 /* Function of the node that returns the rows to copy */
 static TupleTableSlot *
 count_row(PlanState *node)
 {
-	VpCountedNode *counted = counted_nodes;
 	TupleTableSlot *slot;
 
-	while (counted != NULL && counted->node != node)
-		counted = counted->next;
-	if (counted == NULL)
+	if (counted_node != node)
 		elog(ERROR, "the node is not counted");
-	slot = counted->proc(node);
+	slot = counted_proc(node);
 	if (!TupIsNull(slot))
 		vp_progress_row();
 	return slot;
@@ -269,17 +296,15 @@ progress_ExecutorStart(QueryDesc *queryDesc, int eflags)
 		outerPlanState(queryDesc->planstate) && strcmp(queryDesc->sourceText, counted_statement) == 0)
 	{
 		MemoryContext memory = queryDesc->estate->es_query_cxt;
-		VpCountedNode *counted = MemoryContextAlloc(memory, sizeof(VpCountedNode));
+		MemoryContextCallback *callback = MemoryContextAllocZero(memory, sizeof(MemoryContextCallback));
 
 		forget_statement();
-		counted->node = outerPlanState(queryDesc->planstate);
-		counted->proc = counted->node->ExecProcNodeReal;
-		counted->next = counted_nodes;
-		counted->callback.func = forget_node;
-		counted->callback.arg = counted;
-		MemoryContextRegisterResetCallback(memory, &counted->callback);
-		counted_nodes = counted;
-		counted->node->ExecProcNodeReal = count_row;
+		counted_node = outerPlanState(queryDesc->planstate);
+		counted_proc = counted_node->ExecProcNodeReal;
+		callback->func = forget_node;
+		callback->arg = counted_node;
+		MemoryContextRegisterResetCallback(memory, callback);
+		counted_node->ExecProcNodeReal = count_row;
 	}
 }
 
@@ -293,7 +318,9 @@ progress_object_access(ObjectAccessType access, Oid classid, Oid objectid, int s
 	if (progress.command != 0 && access == OAT_POST_CREATE && classid == RelationRelationId && subid == 0 &&
 		is_create_index() && MyBEEntry->st_progress_param[VP_PROGRESS_STATE] == 0)
 	{
-		progress.building++;
+		/* while rows are copied, only code of users creates an index */
+		if (!progress.muted && !progress.counts)
+			progress.building++;
 		set_marks();
 	}
 }

@@ -152,12 +152,63 @@ BEGIN
 END
 $$;
 SQL
-my ($code, $out, $errors) = $node->psql('postgres',
-	q{SELECT vertical_partition.split('outside', '{a}', force => true); SELECT count(*) FROM outside}
-);
-note "$out $errors";
-is($node->safe_psql('postgres', 'SELECT count(*), sum(g) FROM outside'),
-	'10|55', 'a split within the copy of a split does no harm');
+my ($code, $out, $errors) =
+  $node->psql('postgres', q{SELECT vertical_partition.split('outside', '{a}', force => true)});
+is("$code $out", '0 outside', 'a split within the copy of a split does no harm') or diag($errors);
+is( $node->safe_psql(
+		'postgres',
+		'SELECT count(*), sum(g), (SELECT count(*) FROM outside_cold), (SELECT count(*) FROM inside_cold) FROM outside'
+	),
+	'10|55|10|100',
+	'both tables are split');
+
+# Code of the user that runs within a split changes nothing about the report: it calls our functions,
+# splits another table, and catches an error, which ends the report of a command of the server.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE noted (n int);
+CREATE TABLE nested (id int PRIMARY KEY, a int, x text);
+INSERT INTO nested SELECT i, i, 'x' FROM generate_series(1, 100) i;
+CREATE FUNCTION meddles(i int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT i';
+CREATE TABLE meddled (id int PRIMARY KEY, a text, b text, g int GENERATED ALWAYS AS (meddles(id)) STORED);
+INSERT INTO meddled SELECT i, 'a', 'b' FROM generate_series(1, 1000) i;
+ANALYZE meddled;
+CREATE OR REPLACE FUNCTION meddles(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+    IF i = 400 THEN
+        PERFORM vertical_partition_internal.report('merge', 0, 'preparing', 5);
+        PERFORM vertical_partition_internal.execute('INSERT INTO public.noted SELECT generate_series(1, 3)');
+        PERFORM vertical_partition_internal.execute('CREATE INDEX ON public.noted (n)');
+        PERFORM vertical_partition.split('public.nested', '{x}', 'row_pointer', force => true);
+    ELSIF i = 401 THEN
+        BEGIN
+            PERFORM vertical_partition.merge('public.nested');
+            RAISE division_by_zero;
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+    ELSIF i IN (402, 500) THEN
+        PERFORM pg_advisory_xact_lock_shared(i);
+    END IF;
+    RETURN i;
+END
+$$;
+SQL
+stops_at(
+	q{SELECT vertical_partition.split('meddled', '{a}')},
+	advisory(
+		402,
+		qr/^split\|copying rows to the hot part\|402\|1000\|0$/,
+		'copying rows to the hot'),
+	advisory(
+		500,
+		qr/^split\|copying rows to the hot part\|500\|1000\|0$/,
+		'copying rows to the hot'));
+is( $node->safe_psql(
+		'postgres',
+		'SELECT count(*), sum(g), (SELECT count(*) FROM noted), (SELECT count(*) FROM nested_cold) FROM meddled'
+	),
+	'1000|500500|3|100',
+	'what the code of the user does is done');
 
 $brake->quit;
 $worker->quit;
