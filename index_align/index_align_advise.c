@@ -6,7 +6,8 @@
  * An index is opened under an AccessShareLock, as for the listing in
  * index_align.c, to read its alignment and its size.  The other figures come
  * from the catalogs and the statistics, while the index is open: its table
- * cannot be dropped meanwhile.
+ * cannot be dropped meanwhile.  Advice on all tables does not wait for a lock,
+ * because one session would hold up the advice on all other indexes.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -25,9 +26,11 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "index_align.h"
@@ -202,13 +205,36 @@ ia_put_advice(ReturnSetInfo *rsinfo, const IaIndex *index, const IaAdvice *advic
 }
 
 /*
+ * Add a row for an index that another session has locked.  No row is needed if
+ * the index is partitioned, or was dropped a moment ago.
+ */
+static void
+ia_put_locked(ReturnSetInfo *rsinfo, Oid indexid)
+{
+	Datum		values[IA_ADVISE_COLUMNS];
+	bool		nulls[IA_ADVISE_COLUMNS];
+	Oid			heapid = IndexGetRelation(indexid, true);
+
+	if (!OidIsValid(heapid) || get_rel_relkind(indexid) != RELKIND_INDEX)
+		return;
+	memset(nulls, true, sizeof(nulls));
+	values[0] = ObjectIdGetDatum(heapid);
+	values[1] = ObjectIdGetDatum(indexid);
+	values[5] = CStringGetTextDatum("another session has locked the index");
+	values[6] = PointerGetDatum(construct_empty_array(TEXTOID));
+	nulls[0] = nulls[1] = nulls[5] = nulls[6] = false;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/*
  * index_align.advise(relation regclass, concurrently boolean) returns setof
  * record
  *
  * Without a relation, return the indexes that item_alignment = auto would make
- * smaller, of all tables of the database that the caller may read.  With a
- * relation, return every B-tree of that table, or that index, with the reason
- * if nothing is proposed.  Leave out an index that is dropped meanwhile.
+ * smaller, of all tables of the database that the caller may read, and those
+ * that another session has locked.  With a relation, wait for the locks, and
+ * return every B-tree of that table, or that index, with the reason if nothing
+ * is proposed.  Leave out an index that is dropped meanwhile.
  */
 Datum
 ia_advise(PG_FUNCTION_ARGS)
@@ -234,9 +260,19 @@ ia_advise(PG_FUNCTION_ARGS)
 		IaAdvice	advice;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!OidIsValid(scope) && !ia_may_read(indexid))
-			continue;
+		if (!OidIsValid(scope))
+		{
+			if (!ia_may_read(indexid))
+				continue;
+			if (!ConditionalLockRelationOid(indexid, AccessShareLock))
+			{
+				ia_put_locked(rsinfo, indexid);
+				continue;
+			}
+		}
 		rel = ia_open(indexid);
+		if (!OidIsValid(scope))
+			UnlockRelationOid(indexid, AccessShareLock);
 		if (rel == NULL)
 			continue;
 		MemoryContextSwitchTo(context);
