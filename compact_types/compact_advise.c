@@ -330,12 +330,6 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 	SizeSample	sample;
 	double		rows;
 
-	if (options->sample_pages < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument \"sample_pages\" must not be negative, but is %d", options->sample_pages),
-				 errhint("Use 0 to read all pages.")));
-
 	advice->rel = rel;
 	advice->options = *options;
 	advice->cxt = CurrentMemoryContext;

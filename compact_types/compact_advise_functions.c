@@ -7,7 +7,9 @@
  * read.  If they look at all tables, an error in one table does not end the
  * call: the row of this table has the message as its reason.  Each table is
  * examined in a subtransaction that is rolled back, so that its locks and its
- * memory are free before the next table is opened.
+ * memory are free before the next table is opened.  A table that another session
+ * has locked is left out: the row says so.  Otherwise, one such table would hold
+ * up the advice on all others.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -28,6 +30,7 @@
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -436,6 +439,26 @@ concerns_call(const ErrorData *error)
 }
 
 /*
+ * Add a row to the result for a table without advice.  A table that was dropped
+ * a moment ago needs no row.
+ */
+static void
+add_reason(AdviseCall *call, Oid relid, const char *reason)
+{
+	int			natts = call->rsinfo->setDesc->natts;
+	Datum	   *values = palloc0(natts * sizeof(Datum));
+	bool	   *nulls = palloc(natts * sizeof(bool));
+
+	if (get_rel_name(relid) == NULL)
+		return;
+	memset(nulls, true, natts * sizeof(bool));
+	values[0] = ObjectIdGetDatum(relid);
+	nulls[0] = false;
+	set_text(values, nulls, call->reason, reason);
+	tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc, values, nulls);
+}
+
+/*
  * Make the advice on the table in a subtransaction, and roll it back.  If that
  * fails, add a row with the message to the result.
  */
@@ -445,12 +468,18 @@ try_relation(AdviseCall *call, Oid relid)
 	MemoryContext oldcxt = CurrentMemoryContext;
 	ResourceOwner oldowner = CurrentResourceOwner;
 	ErrorData  *volatile error = NULL;
+	volatile bool locked = false;
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(oldcxt);
 	PG_TRY();
 	{
-		advise_relation(call, relid);
+		locked = ConditionalLockRelationOid(relid, AccessShareLock);
+		/* for the locks on indexes and views of the table */
+		(void) set_config_option("lock_timeout", "1s", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+		if (locked)
+			advise_relation(call, relid);
 	}
 	PG_CATCH();
 	{
@@ -465,19 +494,12 @@ try_relation(AdviseCall *call, Oid relid)
 
 	if (error && concerns_call(error))
 		ReThrowError(error);
-	/* a table that was dropped a moment ago needs no row */
-	if (error && get_rel_name(relid) != NULL)
-	{
-		int			natts = call->rsinfo->setDesc->natts;
-		Datum	   *values = palloc0(natts * sizeof(Datum));
-		bool	   *nulls = palloc(natts * sizeof(bool));
-
-		memset(nulls, true, natts * sizeof(bool));
-		values[0] = ObjectIdGetDatum(relid);
-		nulls[0] = false;
-		set_text(values, nulls, call->reason, error->message);
-		tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc, values, nulls);
-	}
+	if (error && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+		add_reason(call, relid, "another session has locked an index or a view of the table");
+	else if (error)
+		add_reason(call, relid, error->message);
+	else if (!locked)
+		add_reason(call, relid, "another session has locked the table");
 }
 
 static void
@@ -538,6 +560,11 @@ run(FunctionCallInfo fcinfo, const char *function, AdviseCall *call)
 	call->options.whole_views = true;
 	call->options.only_named = (call->named && call->options.predict);
 	call->options.columns = call->columns;
+	if (call->options.sample_pages < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"sample_pages\" must not be negative, but is %d", call->options.sample_pages),
+				 errhint("Use 0 to read all pages.")));
 	InitMaterializedSRF(fcinfo, 0);
 	call->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	if (PG_ARGISNULL(ARG_RELATION))
@@ -555,9 +582,9 @@ run(FunctionCallInfo fcinfo, const char *function, AdviseCall *call)
  * and the size with that type, the reason, the risk, the blockers, and the
  * statements that convert the column and revert it.  NULL in relation stands
  * for all tables that the caller may read, NULL in columns for all columns.
- * Errors, if relation is not NULL: 42809 if the relation is not a plain table,
- * 42501 if the caller may not read all of its rows, 42703 if it has no column
- * of a given name.
+ * Errors: 22023 if sample_pages is negative.  If relation is not NULL: 42809 if
+ * the relation is not a plain table, 42501 if the caller may not read all of its
+ * rows, 42703 if it has no column of a given name.
  */
 PG_FUNCTION_INFO_V1(compact_types_advise);
 Datum

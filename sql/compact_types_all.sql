@@ -52,6 +52,11 @@ SET statement_timeout = 1;
 SELECT count(*) FROM compact_types.advise();
 RESET statement_timeout;
 
+-- A wrong argument is one error, and not one for each table.
+SELECT count(*) FROM compact_types.advise(sample_pages => -1);
+SELECT count(*) FROM compact_types.advise_table(sample_pages => -1);
+SELECT count(*) FROM compact_types.advise(sample_pages => NULL);
+
 -- Named columns
 SELECT column_name, proposed_type FROM compact_types.advise('every.shop', '{qty,note}');
 SELECT relation, column_name, proposed_type FROM compact_types.advise(columns => '{note,qty}') WHERE relation::text ~ '^every';
@@ -59,6 +64,9 @@ SELECT relation, column_name FROM compact_types.advise('every.shop', '{}');
 SELECT relation, column_name FROM compact_types.advise(columns => '{none_such}');
 SELECT relation, column_name FROM compact_types.advise('every.shop', '{none_such}');
 SELECT relation, column_name FROM compact_types.advise('every.shop', '{qty,NULL}');
+
+SELECT relation, columns, reason FROM compact_types.advise_table(columns => '{note,qty}') WHERE relation::text ~ '^every';
+SELECT relation, columns FROM compact_types.advise_table(columns => '{none_such}');
 
 -- Tables as a whole.  The bytes are those of the pages.  The columns are those that the statement
 -- converts.
@@ -87,7 +95,23 @@ SELECT a.relation, a.column_name, c.type, c.type = a.proposed_type AS foretold F
 WHERE a.statement IS NOT NULL AND relation::text ~ '^every' ORDER BY 1, 2;
 SELECT a.bytes_after = s.bytes AS foretold FROM advice a, (SELECT sum(pg_column_size(note)) FROM every.shop) s (bytes)
 WHERE a.relation = 'every.shop'::regclass AND a.column_name = 'note';
+-- The view status shows the columns, and their size according to the statistics.
+ANALYZE every.shop, every.used;
+SELECT s.relation, s.column_name, s.type = a.proposed_type AS type, s.old_type = a.current_type AS old_type, s.converted_at IS NOT NULL AS known,
+  abs(s.bytes - a.bytes_after) < 0.1 * a.bytes_after AS bytes
+FROM compact_types.status s LEFT JOIN advice a USING (relation, column_name)
+WHERE s.relation IN ('every.shop'::regclass, 'every.used'::regclass) ORDER BY 1, 2;
 SELECT undo FROM advice WHERE relation::text ~ '^every' AND statement IS NOT NULL \gexec
+SELECT count(*) FROM (TABLE columns EXCEPT TABLE before) c;
+SELECT count(*) FROM compact_types.status WHERE relation::text ~ '^every';
+-- So can those for tables as a whole.  The pages are those that were foretold.
+CREATE TEMP TABLE table_advice AS SELECT * FROM compact_types.advise_table(narrow => true) WHERE relation::text ~ '^every' AND statement IS NOT NULL;
+SELECT statement FROM table_advice \gexec
+SELECT t.relation, t.columns = ARRAY(SELECT s.column_name FROM compact_types.status s JOIN pg_attribute a ON a.attrelid = s.relation AND a.attname = s.column_name
+  WHERE s.relation = t.relation ORDER BY a.attnum) AS columns FROM table_advice t;
+SELECT t.bytes_after = (SELECT (max((ctid::text::point)[0]) + 1) * current_setting('block_size')::int FROM every.shop) AS foretold
+FROM table_advice t WHERE relation = 'every.shop'::regclass;
+SELECT undo FROM table_advice \gexec
 SELECT count(*) FROM (TABLE columns EXCEPT TABLE before) c;
 -- The former types of a temporary table are not noted, so there is no statement to undo it.
 SELECT column_name, statement IS NOT NULL AS statement, undo FROM compact_types.advise('passing');
@@ -95,7 +119,7 @@ SELECT column_name, statement IS NOT NULL AS statement, undo FROM compact_types.
 SELECT statement FROM compact_types.advise('every.shop', '{note}', narrow => true, narrow_keys => true, fixed_varchar => true, round_seconds => true);
 
 DROP VIEW columns;
-DROP TABLE advice, before, passing;
+DROP TABLE advice, table_advice, before, passing;
 DROP SCHEMA every CASCADE;
 DROP ACCESS METHOD regress_heap;
 DROP EXTENSION compact_char5, compact_char12;
