@@ -23,7 +23,8 @@
  * the progress of a CLUSTER command, because ALTER TABLE itself reports the
  * indexes that it rebuilds after the rewrite as progress of that command.  The
  * report cannot begin before the first row, since re-creating an index ends
- * the report.
+ * the report.  If a function of a CHECK constraint converts another table, the
+ * report is about that table until its conversion ends.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -72,14 +73,33 @@
 #define CONVERT_MARK	0x636f6e76
 #define REVERT_MARK		0x72657665
 
-/* The conversion whose rows convert_row() counts, if relid is valid. */
-static struct
+/* A conversion whose rows convert_row() counts */
+typedef struct ConvertProgress
 {
 	Oid			relid;
 	int64		mark;
 	int64		rows_total;
 	int64		rows_done;
-}			progress;
+} ConvertProgress;
+
+/* The conversion that runs now, if relid is valid */
+static ConvertProgress progress;
+
+/*
+ * Report the progress, unless it is reported already.  A function in a CHECK
+ * constraint can end the report, for example by an error that it catches, or
+ * by the conversion of another table.
+ */
+static void
+publish_progress(void)
+{
+	if (compat_progress_is_rewrite(progress.relid))
+		return;
+	compat_progress_begin_rewrite(progress.relid);
+	pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_DONE, progress.rows_done);
+	pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_TOTAL, progress.rows_total);
+	pgstat_progress_update_param(PROGRESS_CONVERT_MARK, progress.mark);
+}
 
 /*
  * compact_types.convert_row(anyelement) returns anyelement: its argument
@@ -92,13 +112,8 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 {
 	if (OidIsValid(progress.relid))
 	{
-		if (progress.rows_done++ == 0)
-		{
-			compat_progress_begin_rewrite(progress.relid);
-			pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_TOTAL, progress.rows_total);
-			pgstat_progress_update_param(PROGRESS_CONVERT_MARK, progress.mark);
-		}
-		pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_DONE, progress.rows_done);
+		publish_progress();
+		pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_DONE, ++progress.rows_done);
 	}
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -354,6 +369,7 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 	const char *separator = " ";
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 	AttrNumber *attnums = palloc0((advice->ncolumns + 1) * sizeof(AttrNumber));
+	ConvertProgress outer = progress;
 	ListCell   *lc;
 
 	initStringInfo(&sql);
@@ -389,10 +405,12 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 	}
 	PG_FINALLY();
 	{
-		progress.relid = InvalidOid;
+		progress = outer;
 	}
 	PG_END_TRY();
 	pgstat_progress_end_command();
+	if (OidIsValid(progress.relid))
+		publish_progress();
 
 	/* the name may have come to mean another table in the meantime */
 	for (int i = 0; i < advice->ncolumns; i++)

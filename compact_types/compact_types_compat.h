@@ -25,6 +25,7 @@
 #include "parser/parse_type.h"
 #include "utils/acl.h"
 #include "utils/backend_progress.h"
+#include "utils/backend_status.h"
 #include "utils/builtins.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
@@ -211,6 +212,20 @@ compat_progress_begin_rewrite(Oid relid)
 	pgstat_progress_start_command(PROGRESS_COMMAND_CLUSTER, relid);
 	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
 #endif
+}
+
+/* Return true if compat_progress_begin_rewrite() shows the session with this relation. */
+static inline bool
+compat_progress_is_rewrite(Oid relid)
+{
+#if PG_VERSION_NUM >= 190000
+	ProgressCommandType command = PROGRESS_COMMAND_REPACK;
+#else
+	ProgressCommandType command = PROGRESS_COMMAND_CLUSTER;
+#endif
+
+	return MyBEEntry && MyBEEntry->st_progress_command == command &&
+		MyBEEntry->st_progress_command_target == relid;
 }
 
 /* Give the relation a new, empty file, as TRUNCATE does. */

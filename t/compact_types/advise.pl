@@ -2,7 +2,8 @@
 #
 # - The predicted number of pages is right: a table that is built as proposed has this number of
 #   pages.
-# - Another session sees the progress of a conversion.
+# - Another session sees the progress of a conversion, also of one that runs within another one.
+# - Advice on all tables does not wait for a lock.
 # - No row is lost, whether a session writes it before a conversion or waits for the conversion
 #   first.
 # - A conversion that fails or is cancelled leaves everything as it was.
@@ -181,6 +182,15 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(1);
   ELSIF c = current_setting('test.fail', true) THEN
     RAISE 'row % is refused', c;
+  ELSIF c = current_setting('test.nest', true) THEN
+    PERFORM compact_types.convert('public.small', narrow => true);
+  ELSIF c = current_setting('test.catch', true) THEN
+    BEGIN
+      PERFORM compact_types.revert('public.small');
+      RAISE division_by_zero;
+    EXCEPTION WHEN division_by_zero THEN
+      NULL;
+    END;
   END IF;
   RETURN true;
 END $$;
@@ -280,6 +290,62 @@ query(
 );
 eval { finish_session($lock) };
 is(finish_session($reverting), "SET\nc|character(33)\nn|integer\n|\n", 'revert() succeeds');
+
+# Within a conversion, the function of a constraint converts another table, or catches an error.  The
+# report of the outer conversion comes back, with all rows.
+query(<<'SQL');
+CREATE TABLE small (c char(33));
+INSERT INTO small SELECT i FROM generate_series(1, 100) i;
+CREATE INDEX ON small (c);
+CREATE TABLE outside (id int PRIMARY KEY, c char(33) CHECK (hold(c)));
+INSERT INTO outside SELECT i, 'row ' || i FROM generate_series(1, 1000) i;
+SQL
+my $holder = $node->background_psql('postgres');
+for my $within (qw(nest catch))
+{
+	$holder->query_safe('SELECT pg_advisory_lock(1)');
+	$converting = session(
+		q{SET test.hold = 'row 500'},
+		"SET test.$within = 'row 300'",
+		q{SELECT column_name, new_type FROM compact_types.convert('outside', narrow => true)});
+	ok( $node->poll_query_until(
+			'postgres', "SELECT ($rows) = 'convert outside 500 of 1000: rewriting rows'"),
+		"progress shows the outer conversion after an inner one ($within)");
+	$holder->query_safe('SELECT pg_advisory_unlock(1)');
+	like(finish_session($converting),
+		qr/c\|compact_char33/, "the outer conversion succeeds ($within)");
+	is(query('SELECT count(*) FROM compact_types.progress'), 0, "progress is empty ($within)");
+	is( query(
+			q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'small'::regclass AND attname = 'c'}
+		),
+		'compact_char33',
+		"the inner conversion was done, and not reverted ($within)");
+	query(q{SELECT compact_types.revert('outside')});
+}
+
+# Advice on all tables says which tables it has left out because of a lock.
+$holder->query_safe('BEGIN; LOCK TABLE outside');
+for my $function (qw(advise advise_table))
+{
+	my $left_out =
+	  "SET statement_timeout = '100s'; SELECT count(*), min(reason) FROM compact_types.$function() WHERE relation = 'outside'::regclass";
+
+	is( query($left_out),
+		'1|another session has locked the table',
+		"$function(): the table is locked");
+}
+$holder->query_safe('ROLLBACK; BEGIN; REINDEX INDEX outside_pkey');
+is( query(
+		q{SET statement_timeout = '100s'; SELECT count(*), min(reason) FROM compact_types.advise() WHERE relation = 'outside'::regclass}
+	),
+	'1|another session has locked an index or a view of the table',
+	'advise(): an index is locked');
+is( query(
+		q{SET lock_timeout = '7s'; SELECT count(*) > 1 FROM compact_types.advise(); SHOW lock_timeout}
+	),
+	"t\n7s",
+	'lock_timeout is as before');
+$holder->quit;
 
 # A policy is dropped while an older snapshot still sees it.
 query(
