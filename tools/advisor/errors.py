@@ -1,0 +1,9 @@
+"""The errors that end tools/advise with one line."""
+
+
+class AdviseError(Exception):
+    """An error that is shown as one line in the style of PostgreSQL's programs."""
+
+
+class Terminated(BaseException):
+    """A signal that ends the program.  Its text is the name of the signal."""

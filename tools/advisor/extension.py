@@ -1,0 +1,104 @@
+"""The report of dense.report(), if the target has the extension pg_dense."""
+
+from collections.abc import Callable, Sequence
+
+from advisor.report import (
+    BLOCKED,
+    OPTION,
+    PATCHED,
+    PROPOSAL,
+    REMARK,
+    STOCK,
+    Line,
+    Report,
+    Skipped,
+    TableReport,
+    quote_literal,
+    Step,
+)
+from advisor.target import Table, Target, plain_ident
+
+# The report ends by itself; this many seconds more, and the server ends it.
+GRACE = 5
+REPORT = """
+SELECT r.kind, r.proposal, r.relation::oid::int8 AS relation,
+    coalesce(i.indrelid, r.relation::oid)::int8 AS table, r.feature, r.action,
+    r.columns::text[] AS columns, r.bytes_now, r.bytes_after, r.confidence, r.risk, r.server,
+    r.reason, r.blockers, r.statement
+FROM dense.report(%(budget)s::int4, NULL, %(min_bytes)s::int8, %(with_risk)s::boolean) r
+    LEFT JOIN pg_index i ON i.indexrelid = r.relation
+"""
+
+
+def fill(
+    report: Report, target: Target, tables: Sequence[Table], min_bytes: int, with_risk: bool
+) -> None:
+    """Fill the report with the rows of dense.report()."""
+    budget = max(int(target.left()), 1)
+    target.connection.execute(
+        "SELECT set_config('statement_timeout', %s, true)", (f"{(budget + GRACE) * 1000}ms",)
+    )
+    rows = target.rows(REPORT, budget=budget, min_bytes=min_bytes, with_risk=with_risk)
+    by_oid = {table.oid: table for table in tables}
+    found: dict[int, TableReport] = {}
+    for table in tables:
+        if table.status is None and table.bytes >= min_bytes:
+            found[table.oid] = TableReport(table.name, table.bytes)
+    for row in rows:
+        if row.kind == "total":
+            continue
+        if row.kind == "skipped" and (row.table is None or row.feature is None):
+            name = by_oid[row.table].name if row.table in by_oid else None
+            missed = found.pop(row.table, None) if row.table is not None else None
+            size_ = row.bytes_now if row.bytes_now is not None else missed.now if missed else None
+            what = f"{name}: {row.reason}" if name and missed else row.reason
+            report.skipped.append(Skipped(what, size_))
+            continue
+        if row.table not in found:
+            table = by_oid.get(row.table)
+            name = table.name if table else f"table with OID {row.table}"
+            found[row.table] = TableReport(name, table.bytes if table else 0)
+        saved = None
+        if row.bytes_now is not None and row.bytes_after is not None:
+            saved = row.bytes_now - row.bytes_after
+        reason = row.reason or ""
+        if row.blockers:
+            reason += (": " if reason else "") + "; ".join(row.blockers)
+        kind = {"proposal": PROPOSAL, "option": OPTION, "blocked": BLOCKED}.get(row.kind, REMARK)
+        found[row.table].lines.append(
+            Line(
+                kind,
+                row.action or reason,
+                saved,
+                row.confidence or "",
+                reason if row.action else "",
+                row.risk or "",
+                PATCHED if row.server == "patched" else STOCK,
+                row.statement or "",
+                row.proposal or "",
+            )
+        )
+    # The budget may have ended before some tables.
+    report.tables = list(found.values())
+
+
+def steps(report: Report, command: Callable[[str], str]) -> list[Step]:
+    """Return how to apply what saves most, and how to take it back."""
+    servers = (STOCK, PATCHED) if report.patched else (STOCK,)
+    names = [
+        line.proposal
+        for table in report.tables
+        for line in table.lines
+        if line.kind == PROPOSAL and line.proposal and line.server in servers
+    ][:3]
+    result = []
+    for name in names:
+        result.append(
+            Step(
+                "apply a proposal; it locks the table while it runs",
+                command(f"CALL dense.apply({quote_literal(name)})"),
+            )
+        )
+    result.append(Step("see what is in place", command("SELECT * FROM dense.status")))
+    result.append(Step("take everything back that you applied", command("CALL dense.undo()")))
+    return result

@@ -1,0 +1,41 @@
+"""The report as one HTML file, which needs no other file."""
+
+from pathlib import Path
+
+import jinja2
+
+from advisor import terminal
+from advisor.errors import AdviseError
+from advisor.report import Report, percent, size, visible
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+def write(report: Report, top: int, path: Path) -> None:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=show,
+    )
+    shown = [table for table in report.tables if table.lines][:top]
+    page = environment.get_template("report.html").render(
+        report=report,
+        shown=shown,
+        rest=[table for table in report.tables if table not in shown],
+        largest=max((table.now for table in shown), default=0) or 1,
+        size=size,
+        percent=percent,
+        label=lambda line: terminal.label(report, line),
+    )
+    try:
+        path.write_text(page, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise AdviseError(f'could not write "{path}": {error.strerror}') from error
+
+
+def show(value: object) -> object:
+    """Make control characters visible, of names of tables for example."""
+    return visible(value) if type(value) is str else value

@@ -1,0 +1,161 @@
+"""The report: what all sources fill in, and what the terminal and the page show."""
+
+import unicodedata
+from dataclasses import dataclass, field
+
+PROPOSAL, OPTION, BLOCKED, REMARK = "proposal", "option", "blocked", "remark"
+STOCK, PATCHED = "stock", "patched"
+
+
+@dataclass
+class Line:
+    """One change of a table, or a remark on the table.
+
+    bytes_saved is None if nobody knows.  Only proposals count in the totals.
+    """
+
+    kind: str
+    action: str
+    bytes_saved: int | None = None
+    confidence: str = ""
+    reason: str = ""
+    risk: str = ""
+    server: str = STOCK
+    statement: str = ""
+    # the name for dense.apply()
+    proposal: str = ""
+
+
+@dataclass
+class TableReport:
+    """A table with its TOAST table and indexes."""
+
+    name: str
+    now: int
+    lines: list[Line] = field(default_factory=list)
+
+    def saved(self, *servers: str) -> int:
+        """Return the bytes that the proposals for these kinds of server save."""
+        return sum(
+            line.bytes_saved or 0
+            for line in self.lines
+            if line.kind == PROPOSAL and line.server in servers
+        )
+
+    @property
+    def after(self) -> int:
+        return self.now - self.saved(STOCK)
+
+
+@dataclass
+class Skipped:
+    """Tables that were not looked at."""
+
+    reason: str
+    bytes: int | None = None
+
+
+@dataclass
+class Step:
+    """What to type next, and what for."""
+
+    what: str
+    command: str
+
+
+@dataclass
+class Report:
+    database: str
+    server: str
+    # which source the estimates come from, and what that means, a fact each
+    source: str
+    facts: list[str] = field(default_factory=list)
+    tables: list[TableReport] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    # True if the target itself is a patched server
+    patched: bool = False
+
+    def order(self) -> None:
+        """Put the largest savings first, and then the largest tables."""
+        self.tables.sort(key=lambda table: (-self.saved_of(table), -table.now, table.name))
+
+    def saved_of(self, table: TableReport) -> int:
+        return table.saved(STOCK, PATCHED) if self.patched else table.saved(STOCK)
+
+    def after_of(self, table: TableReport) -> int:
+        return table.now - self.saved_of(table)
+
+    @property
+    def now(self) -> int:
+        return sum(table.now for table in self.tables)
+
+    @property
+    def after(self) -> int:
+        return sum(self.after_of(table) for table in self.tables)
+
+    @property
+    def after_patched(self) -> int:
+        """Bytes with the proposals that need the patched server, too."""
+        return sum(table.now - table.saved(STOCK, PATCHED) for table in self.tables)
+
+    @property
+    def options(self) -> int:
+        """Bytes that the options would save, at least if they do not exclude each other."""
+        return sum(
+            max((line.bytes_saved or 0 for line in table.lines if line.kind == OPTION), default=0)
+            for table in self.tables
+        )
+
+
+def size(number: int) -> str:
+    """Return bytes for people, as pg_size_pretty() does, but with a digit of the fraction."""
+    sign, value = ("-" if number < 0 else ""), float(abs(number))
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if value < 999.5 or unit == "TB":
+            digits = 0 if unit == "bytes" or value >= 99.95 else 1
+            return f"{sign}{value:.{digits}f} {unit}"
+        value /= 1024
+    raise AssertionError
+
+
+def percent(saved: int, now: int) -> str:
+    return f"{100 * saved / now:.1f} %" if now else "0.0 %"
+
+
+def visible(text: str) -> str:
+    """Return the text with control characters made visible.
+
+    Names of tables come from other people.  They must not move a terminal's cursor, begin a line
+    of their own, or turn the direction of the text.
+    """
+    return "".join(
+        char if char == " " or unicodedata.category(char)[0] not in "CZ" else escaped(char)
+        for char in text
+    )
+
+
+def escaped(char: str) -> str:
+    code = ord(char)
+    return (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else f"\\U{code:08x}"
+    )
+
+
+def is_plain(text: str) -> bool:
+    """Return true if the text can be shown as it is, as a part of a command."""
+    return visible(text) == text
+
+
+def quote_ident(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """Return an SQL literal that does not depend on standard_conforming_strings."""
+    quoted = text.replace("'", "''")
+    return f"E'{quoted}'".replace("\\", "\\\\") if "\\" in text else f"'{quoted}'"
