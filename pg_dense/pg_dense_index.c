@@ -172,7 +172,7 @@ static double
 key_bytes(double rows, double tuple, int alignment, double *tuples)
 {
 	double		base = round_up(tuple, alignment);
-	int			fits = Max((int) ((POSTING_BYTES - base) / sizeof(ItemPointerData)), 1);
+	double		fits = Max(floor((POSTING_BYTES - base) / sizeof(ItemPointerData)), 1);
 	double		bytes;
 	double		full = floor(rows / fits);
 	double		rest = rows - full * fits;
