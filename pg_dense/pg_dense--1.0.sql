@@ -13,12 +13,34 @@ COMMENT ON SCHEMA dense_internal IS 'what the functions of the schema dense call
 GRANT USAGE ON SCHEMA dense_internal TO PUBLIC;
 
 --
--- What PL/pgSQL has not got: pg_dense.c
+-- What PL/pgSQL has not got: pg_dense_lock.c and pg_dense.c
 --
 
 CREATE FUNCTION dense_internal.try_lock(rel oid)
 RETURNS boolean LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME',
     'pg_dense_try_lock';
+
+CREATE FUNCTION dense_internal.lock_owned(rel oid)
+RETURNS text LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME',
+    'pg_dense_lock_owned';
+
+CREATE FUNCTION dense_internal.split_parts(view oid, OUT hot oid, OUT cold oid,
+    OUT cold_columns name[], OUT locked boolean)
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_dense_split_parts';
+
+CREATE FUNCTION dense_internal.item_alignment(index oid)
+RETURNS int4 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME',
+    'pg_dense_item_alignment';
+
+-- Raise an error.  Do not use RAISE for what a user has done wrong: its context has the lines of
+-- our functions.
+CREATE FUNCTION dense_internal.refuse(state text, message text, detail text DEFAULT NULL,
+    hint text DEFAULT NULL)
+RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_dense_refuse';
+
+CREATE FUNCTION dense_internal.check_arguments(budget_seconds int4, relation oid, min_bytes bigint,
+    with_risk boolean)
+RETURNS int4 LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_dense_check_arguments';
 
 CREATE FUNCTION dense_internal.file_bytes(rel oid)
 RETURNS bigint LANGUAGE C VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_dense_file_bytes';
@@ -257,21 +279,21 @@ BEGIN
         END IF;
     END LOOP;
     IF i.indisunique OR i.indnatts > i.indnkeyatts
-        OR EXISTS (SELECT FROM unnest(i.reloptions) o
-            WHERE o ~* '^deduplicate_items=(off|false|no|0|f|n)') THEN
+        OR NOT coalesce(dense_internal.storage_parameter(i.reloptions,
+            'deduplicate_items')::boolean, true) THEN
         equal_now := false;
         equal_after := false;
     ELSIF cardinality(key_rows) = 0 THEN
         key_rows := ARRAY[greatest(rows, 1) / keys];
         key_counts := ARRAY[keys];
     END IF;
-    IF dense_internal.is_patched() AND coalesce(
-            (SELECT substr(o, 16) FROM unnest(i.reloptions) o WHERE o LIKE 'item\_alignment=%'),
-            current_setting('default_index_item_alignment', true)) = 'auto' THEN
+    IF dense_internal.is_patched() AND lower(coalesce(
+            dense_internal.storage_parameter(i.reloptions, 'item_alignment'),
+            current_setting('default_index_item_alignment', true))) = 'auto' THEN
         item_alignment := alignment;
     END IF;
-    rest := coalesce((SELECT substr(o, 12)::int4 FROM unnest(i.reloptions) o
-        WHERE o ~ '^fillfactor=[0-9]+$'), 90);
+    rest := coalesce(substring(dense_internal.storage_parameter(i.reloptions, 'fillfactor')
+        FROM '^[1-9][0-9]{1,2}$')::int4, 90);
     bytes_now := dense_internal.btree_bytes(lengths, alignments, widths, spreads, nulls, 8,
         rest::int4, rows,
         CASE WHEN equal_now THEN key_rows ELSE '{}' END, CASE WHEN equal_now THEN key_counts
@@ -286,6 +308,12 @@ BEGIN
             ELSE '{}' END);
 END
 $$;
+
+-- The value of a storage parameter, as it was written, or null.
+CREATE FUNCTION dense_internal.storage_parameter(options text[], parameter text)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT o.option_value FROM pg_options_to_table(options) o WHERE o.option_name = parameter $$;
 
 -- Bytes of the file that ALTER TABLE fills with so many pages.  Since 16, it extends the file by
 -- 1, 1, 2, 4 and so on, at most by 64 pages.
@@ -362,6 +390,15 @@ AS $$
     WHERE i.indrelid = rel
 $$;
 
+-- Bytes of the indexes of a table that any rewrite returns.
+CREATE FUNCTION dense_internal.index_spare(rel oid, rows float8)
+RETURNS bigint LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce(sum(m.bytes_now - m.bytes_after), 0)::bigint
+    FROM dense_internal.index_models(rel, rows, '{}') m
+$$;
+
 -- What compact_types.advise() proposes for a table: columns without and with a risk, and those that
 -- something blocks.
 CREATE TYPE dense_internal.types_advice AS (
@@ -410,6 +447,31 @@ BEGIN
 END
 $$;
 
+-- Bytes that any rewrite of a table returns, of its heap and its TOAST table.  "advice" is a row of
+-- toast_policy.advise().  It has the size of the files now, and that of a rewritten table in which
+-- the column is stored in another way.  compare() tells how much smaller that way is.  Return null
+-- if it does not tell, for example because the values of the column are stored in several ways.
+CREATE FUNCTION dense_internal.toast_spare(rel oid, advice record, sample_rows int4)
+RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    pages bigint;
+BEGIN
+    EXECUTE $q$
+        SELECT max(c.table_pages) FILTER (WHERE (c.strategy, c.codec) = ($4, $5)
+                AND c.level IS NOT DISTINCT FROM $6)
+            - max(c.table_pages) FILTER (WHERE (c.strategy, c.codec) = ($7, $8)
+                AND c.level IS NOT DISTINCT FROM $9)
+        FROM toast_policy.compare($1, $2, $3) c $q$
+        INTO pages USING rel::regclass, advice.column_name, sample_rows, advice.strategy_now,
+            advice.codec_now, advice.level_now, advice.strategy_after, advice.codec_after,
+            advice.level_after;
+    RETURN advice.bytes_now - advice.bytes_after
+        - pages * current_setting('block_size')::int4;
+END
+$$;
+
 -- What the features propose for one table, in the order in which they are applied.  The caller
 -- holds a lock on the table.  sample_pages limits what compact_types reads, and toast_pages what
 -- toast_policy reads.  with_risk takes the types with a risk.
@@ -443,7 +505,8 @@ DECLARE
     heap bigint;                    -- likewise, of the heap alone
     index_bytes bigint;
     known boolean;
-    converts boolean := false;
+    converts boolean := false;      -- is there a proposal for types?
+    rebuilt boolean := false;       -- do the proposals so far rewrite the table and its indexes?
     started timestamptz;
     took float8 := 0;
     names name[];
@@ -453,6 +516,8 @@ DECLARE
     risk text;
     recompress text;
     saved bigint;
+    largest bigint;
+    spare bigint;
     bytes bigint;
     aligned int4;
 BEGIN
@@ -520,6 +585,7 @@ BEGIN
             IF p.bytes_after < p.bytes_now THEN
                 total := p.bytes_after;
                 converts := true;
+                rebuilt := true;
                 RETURN NEXT p;
             ELSE
                 heap := b.heap;
@@ -598,6 +664,8 @@ BEGIN
         reasons := '{}';
         risk := NULL;
         saved := 0;
+        largest := NULL;
+        spare := NULL;
         recompress := format('; SELECT toast_policy.recompress(%L)', name);
         FOR v IN EXECUTE 'SELECT a.* FROM toast_policy.advise($1, NULL, $2) WITH ORDINALITY a
                 WHERE a.statement IS NOT NULL ORDER BY a.level_after NULLS FIRST, a.ordinality'
@@ -616,6 +684,11 @@ BEGIN
                 reasons := reasons || format('%I: %s', v.column_name, v.reason);
                 risk := coalesce(risk, v.risk);
                 saved := saved + v.bytes_now - v.bytes_after;
+                largest := greatest(largest, v.bytes_now - v.bytes_after);
+                IF cardinality(names) = 2
+                    AND dense_internal.is_trusted('toast_policy', 'compare') THEN
+                    spare := dense_internal.toast_spare(rel, v, toast_pages);
+                END IF;
             ELSE
                 -- apply() does not do this, so that it has no name
                 p := none;
@@ -642,6 +715,16 @@ BEGIN
             END IF;
         END LOOP;
         IF cardinality(names) > 0 THEN
+            -- The free space that any rewrite returns is part of the saving of each column.  Count
+            -- it once, and not again after a proposal for types, which counts that of the heap.
+            IF cardinality(names) > 1 THEN
+                saved := coalesce(saved - (cardinality(names) - 1) * spare, largest);
+            END IF;
+            IF converts THEN
+                saved := saved - greatest(t.heap_pages - t.heap_pages_now, 0) * block;
+            ELSE
+                saved := saved + dense_internal.index_spare(rel, rows);
+            END IF;
             p := none;
             p.kind := 'proposal';
             p.proposal := 'toast_policy ' || name;
@@ -652,6 +735,7 @@ BEGIN
                 FROM unnest(names) n) || ' only where it saves chunks';
             p.bytes_now := total;
             total := greatest(total - saved, 0);
+            rebuilt := true;
             p.bytes_after := total;
             p.confidence := 'medium';
             p.risk := risk;
@@ -686,9 +770,11 @@ BEGIN
                 FROM unnest(v.columns) n)
                 || ' to a cold part, by ' || v.method;
             p.bytes_now := CASE WHEN p.kind = 'proposal' THEN total ELSE b.total END;
-            -- header and key once more, and the index of the cold part; a conversion of types has
-            -- already returned the free space that advise() counts
-            p.bytes_after := CASE WHEN NOT converts THEN p.bytes_now + v.bytes_after - v.bytes_now
+            -- header and key once more, and the index of the cold part; an earlier proposal has
+            -- already returned the free space that advise() counts, and that of the indexes
+            p.bytes_after := CASE WHEN NOT rebuilt
+                    THEN p.bytes_now + v.bytes_after - v.bytes_now
+                        - dense_internal.index_spare(rel, rows)
                 ELSE p.bytes_now + coalesce(rows, 0) * greatest(v.hot_row_bytes
                 + v.cold_row_bytes - v.row_bytes_now, 0)
                 + CASE v.method WHEN 'row_pointer' THEN 0
@@ -718,6 +804,7 @@ BEGIN
                 p.kind := 'blocked';
             ELSIF p.kind = 'proposal' THEN
                 total := p.bytes_after;
+                rebuilt := true;
             END IF;
             RETURN NEXT p;
         END IF;
@@ -735,11 +822,11 @@ BEGIN
                 c.relpersistence <> 't' AND NOT x.indisexclusion AS concurrently
             FROM dense_internal.index_models(rel, rows, sizes) m JOIN pg_class c ON c.oid = m.index
                 JOIN pg_index x ON x.indexrelid = m.index
-            WHERE m.alignment < 8 AND NOT EXISTS (SELECT FROM unnest(c.reloptions) o
-                WHERE o LIKE 'item\_alignment=%')
+            WHERE m.alignment < 8
+                AND dense_internal.storage_parameter(c.reloptions, 'item_alignment') IS NULL
             ORDER BY c.relname
         LOOP
-            bytes := CASE WHEN converts THEN i.bytes_after ELSE i.bytes_now END;
+            bytes := CASE WHEN rebuilt THEN i.bytes_after ELSE i.bytes_now END;
             CONTINUE WHEN bytes <= 5 * block OR i.bytes_aligned > 0.98 * bytes
                 OR i.bytes_aligned > 0.98 * i.bytes_after;
             p := none;
@@ -771,7 +858,7 @@ BEGIN
             p.seconds := bytes / index_rate;
             p.server := 'patched';
             p.reason := 'entries are rounded up to 8 bytes'
-                || CASE WHEN NOT converts AND i.bytes_after < 0.9 * i.bytes_now
+                || CASE WHEN NOT rebuilt AND i.bytes_after < 0.9 * i.bytes_now
                     THEN format('; %s of the saving are free space, which any rebuild returns',
                         pg_size_pretty(i.bytes_now - i.bytes_after))
                     ELSE '' END;
@@ -848,6 +935,7 @@ CREATE FUNCTION dense_internal.report(budget_seconds int4, wanted oid, min_bytes
     with_risk boolean)
 RETURNS SETOF dense_internal.proposal LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
+-- try_lock() does not wait.  This is for what advisors lock besides, for example a view on a table.
 SET lock_timeout = '1s'
 AS $$
 DECLARE
@@ -865,6 +953,8 @@ DECLARE
     statuses text[];
     total bigint := 0;
     done bigint := 0;
+    looked_at bigint := 0;          -- bytes of the tables that could be looked at
+    looked int4 := 0;               -- how many they are
     elapsed float8;
     share float8;
     rate float8 := 3000;            -- pages that compact_types reads in a second, measured below
@@ -878,21 +968,6 @@ DECLARE
     elsewhere bigint := 0;          -- bytes saved in addition on a patched one
     seconds float8 := 0;
 BEGIN
-    IF budget_seconds IS NULL OR budget_seconds <= 0 THEN
-        RAISE EXCEPTION 'budget_seconds must be greater than zero'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF min_bytes IS NULL OR min_bytes < 0 THEN
-        RAISE EXCEPTION 'min_bytes must not be negative' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF with_risk IS NULL THEN
-        RAISE EXCEPTION 'with_risk must not be null' USING ERRCODE = 'null_value_not_allowed';
-    END IF;
-    IF wanted IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = wanted
-        AND c.relkind IN ('r', 'm', 'p', 'f')) THEN
-        RAISE EXCEPTION 'relation % is not a table or materialized view', wanted::regclass
-            USING ERRCODE = 'wrong_object_type',
-            HINT = 'dense.status shows what is in place for a split table.';
-    END IF;
-
     -- what is not installed
     FOR f IN SELECT * FROM dense_internal.features() WHERE NOT usable LOOP
         RETURN NEXT dense_internal.skipped(NULL, f.feature, NULL,
@@ -962,12 +1037,14 @@ BEGIN
             IF locked THEN
                 found := ARRAY(SELECT x FROM dense_internal.propose(relids[n], pages::int4,
                     least(greatest(share * 300, 50), 1000)::int4, with_risk) x);
+                looked_at := looked_at + sizes[n];
+                looked := looked + 1;
             ELSIF locked IS NULL THEN
                 found := ARRAY[dense_internal.skipped(relids[n], NULL, sizes[n],
                     'the table was dropped meanwhile')];
             ELSE
                 found := ARRAY[dense_internal.skipped(relids[n], NULL, sizes[n],
-                    'another session has locked the table')];
+                    'another session has locked the table or an index of it')];
             END IF;
             RAISE EXCEPTION 'rolls back' USING ERRCODE = 'PD000';
         EXCEPTION
@@ -1011,15 +1088,15 @@ BEGIN
     IF is_patched THEN
         p.server := 'patched';
     END IF;
-    p.bytes_now := done;
-    p.bytes_after := done - here;
+    p.bytes_now := looked_at;
+    p.bytes_after := looked_at - here;
     p.seconds := seconds;
     p.reason := format('%s proposals for %s, of %s tables that were looked at', proposals,
-        current_database(), coalesce(cardinality(relids), 0));
+        current_database(), looked);
     RETURN NEXT p;
     IF elsewhere > 0 THEN
         p.server := 'patched';
-        p.bytes_after := done - here - elsewhere;
+        p.bytes_after := looked_at - here - elsewhere;
         p.seconds := NULL;
         p.reason := 'with the proposals that need the patched server';
         RETURN NEXT p;
@@ -1046,7 +1123,7 @@ AS $$
         p.lock_mode, round(p.seconds::numeric, 1), p.server, p.reason, nullif(p.blockers, '{}'),
         CASE WHEN coalesce(cardinality(p.blockers), 0) = 0 THEN p.statement END,
         CASE WHEN coalesce(cardinality(p.blockers), 0) = 0 THEN p.undo END
-    FROM dense_internal.report($1, $2, $3, $4) p
+    FROM dense_internal.report(dense_internal.check_arguments($1, $2, $3, $4), $2, $3, $4) p
 $$;
 COMMENT ON FUNCTION dense.report(int4, regclass, bigint, boolean) IS
 'what the features of pg_dense would save in this database: a row for each proposal, and the total';
@@ -1066,6 +1143,9 @@ CREATE TYPE dense_internal.relation_reference (
     INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = plain);
 CREATE FUNCTION dense_internal.reference(rel oid) RETURNS dense_internal.relation_reference
 LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_dense_reference';
+CREATE FUNCTION dense_internal.pending(reference dense_internal.relation_reference)
+RETURNS dense_internal.relation_reference
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_dense_pending';
 CREATE FUNCTION dense_internal.referenced(reference dense_internal.relation_reference) RETURNS oid
 LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_dense_referenced';
 
@@ -1109,7 +1189,7 @@ AS $$ SELECT coalesce((SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c W
     false) $$;
 
 -- Leave out rows on relations of other roles, as in the restore of a dump, and keep others from
--- deleting the rows of the owner.
+-- deleting the rows of the owner.  A restore creates indexes after the rows that name them.
 CREATE FUNCTION dense_internal.guard_applied()
 RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1127,12 +1207,15 @@ BEGIN
         RETURN NULL;
     END IF;
     rel := dense_internal.referenced(NEW.relation);
-    IF NOT is_superuser AND (rel IS NULL OR NOT dense_internal.owns(rel)) THEN
+    IF NOT is_superuser AND (rel IS NOT NULL AND NOT dense_internal.owns(rel)
+        OR rel IS NULL AND NEW.relation::text = '-') THEN
         RETURN NULL;
     END IF;
-    -- a later relation of that name must not get the row
+    -- a later relation of that name must not get the row, unless its author may own it
     IF rel IS NOT NULL THEN
         NEW.relation := dense_internal.reference(rel);
+    ELSIF NOT is_superuser THEN
+        NEW.relation := dense_internal.pending(NEW.relation);
     END IF;
     RETURN NEW;
 END
@@ -1160,10 +1243,23 @@ BEGIN
 END
 $$;
 
+-- Lock dense.applied before a relation is locked.  Every role can lock it, and nobody shall wait for
+-- that while others wait for the relation.  Later functions have the same limit.
+CREATE FUNCTION dense_internal.lock_notes()
+RETURNS void LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10s'
+AS $$
+BEGIN
+    LOCK TABLE dense.applied IN ROW EXCLUSIVE MODE;
+END
+$$;
+
 -- Note what is about to be done to a relation.
 CREATE FUNCTION dense_internal.remember(feature text, rel oid, columns name[], before bigint)
 RETURNS bigint LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10s'
 AS $$
     INSERT INTO dense.applied
     SELECT dense_internal.next_number(), now(), current_user, feature,
@@ -1187,6 +1283,7 @@ CREATE FUNCTION dense_internal.change_note(which bigint, rel oid, after bigint,
     types text[] DEFAULT NULL)
 RETURNS void LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10s'
 AS $$
     WITH was AS (DELETE FROM dense.applied a WHERE a.id = which RETURNING *)
     INSERT INTO dense.applied
@@ -1197,8 +1294,15 @@ AS $$
     FROM was w
 $$;
 
+-- Delete a row of dense.applied.
+CREATE FUNCTION dense_internal.forget(which bigint)
+RETURNS void LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10s'
+AS $$ DELETE FROM dense.applied a WHERE a.id = which $$;
+
 -- The rows of dense.applied on a table and its indexes, with the names of the indexes.  A split or
--- a merge makes new relations.
+-- a merge makes new relations, and a change of types new indexes.
 CREATE FUNCTION dense_internal.notes_of(rel oid, OUT id bigint, OUT index text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1242,13 +1346,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = extension) THEN
-        RAISE EXCEPTION 'extension "%" does not exist', extension
-            USING ERRCODE = 'undefined_object',
-            HINT = format('CREATE EXTENSION %I creates it.', extension);
+        PERFORM dense_internal.refuse('42704', format('extension "%s" does not exist', extension),
+            hint => format('CREATE EXTENSION %I creates it.', extension));
     ELSIF EXISTS (SELECT FROM unnest(functions) f WHERE NOT dense_internal.is_trusted(extension,
         f)) THEN
-        RAISE EXCEPTION 'functions of extension "%" do not belong to a superuser', extension
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+        PERFORM dense_internal.refuse('55000',
+            format('functions of extension "%s" do not belong to a superuser', extension));
     END IF;
 END
 $$;
@@ -1259,8 +1362,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF NOT dense_internal.owns(rel) THEN
-        RAISE EXCEPTION 'must be owner of relation %', dense_internal.qualified_name(rel)
-            USING ERRCODE = 'insufficient_privilege';
+        PERFORM dense_internal.refuse('42501', format('must be owner of relation %s',
+            dense_internal.qualified_name(rel)));
     END IF;
 END
 $$;
@@ -1272,13 +1375,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF pg_is_in_recovery() THEN
-        RAISE EXCEPTION 'cannot execute %() during recovery', procedure
-            USING ERRCODE = 'read_only_sql_transaction',
-            HINT = 'Call it on the primary.';
+        PERFORM dense_internal.refuse('25006', format('cannot execute %s() during recovery',
+            procedure), hint => 'Call it on the primary.');
     ELSIF dense_internal.in_transaction_block() THEN
-        RAISE EXCEPTION '%() cannot run inside a transaction block', procedure
-            USING ERRCODE = 'active_sql_transaction',
-            DETAIL = 'Each step runs in a transaction of its own.';
+        PERFORM dense_internal.refuse('25001', format('%s() cannot run inside a transaction block',
+            procedure), 'Each step runs in a transaction of its own.');
     END IF;
 END
 $$;
@@ -1290,6 +1391,7 @@ RETURNS dense_internal.proposal[] LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    their_names constant text := 'The column "proposal" of dense.report() has their names.';
     key text;
     rel oid;
     t record;
@@ -1299,13 +1401,11 @@ DECLARE
     keys_of jsonb := '{}';
 BEGIN
     IF coalesce(cardinality(keys), 0) = 0 THEN
-        RAISE EXCEPTION 'no proposal was given' USING ERRCODE = 'invalid_parameter_value',
-            HINT = 'The column "proposal" of dense.report() has their names.';
+        PERFORM dense_internal.refuse('22023', 'no proposal was given', hint => their_names);
     END IF;
     FOREACH key IN ARRAY keys LOOP
         IF key IS NULL THEN
-            RAISE EXCEPTION 'the name of a proposal must not be null'
-                USING ERRCODE = 'null_value_not_allowed';
+            PERFORM dense_internal.refuse('22004', 'the name of a proposal must not be null');
         END IF;
         BEGIN
             rel := to_regclass(substr(key, strpos(key, ' ') + 1));
@@ -1313,8 +1413,8 @@ BEGIN
             rel := NULL;
         END;
         IF rel IS NULL OR strpos(key, ' ') = 0 THEN
-            RAISE EXCEPTION 'proposal "%" does not exist', key USING ERRCODE = 'undefined_object',
-                HINT = 'The column "proposal" of dense.report() has their names.';
+            PERFORM dense_internal.refuse('42704', format('proposal "%s" does not exist', key),
+                hint => their_names);
         END IF;
         PERFORM dense_internal.check_owner(rel);
         rel := coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = rel), rel);
@@ -1328,9 +1428,9 @@ BEGIN
         IF EXISTS (SELECT FROM unnest(t.keys) k WHERE k LIKE 'compact\_types %')
             AND EXISTS (SELECT FROM unnest(t.keys) k
                 WHERE k LIKE 'compact\_types\_with\_risk %') THEN
-            RAISE EXCEPTION 'proposals "compact_types" and "compact_types_with_risk" for table % exclude each other', t.rel::regclass
-                USING ERRCODE = 'invalid_parameter_value',
-                    DETAIL = 'The latter contains the former.';
+            PERFORM dense_internal.refuse('22023',
+                format('proposals "compact_types" and "compact_types_with_risk" for table %s exclude each other', t.rel::regclass),
+                'The latter contains the former.');
         END IF;
         FOR p IN SELECT * FROM dense_internal.propose(t.rel, 10000, 1000,
                 EXISTS (SELECT FROM unnest(t.keys) k
@@ -1345,15 +1445,13 @@ BEGIN
             END IF;
         END LOOP;
         IF blocked.proposal = ANY (t.keys) THEN
-            RAISE EXCEPTION 'cannot apply proposal "%"', blocked.proposal
-                USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = (SELECT string_agg(upper(left(b, 1)) || substr(b, 2) || '.', ' ')
-                    FROM unnest(blocked.blockers) b);
+            PERFORM dense_internal.refuse('55000', format('cannot apply proposal "%s"',
+                blocked.proposal), (SELECT string_agg(upper(left(b, 1)) || substr(b, 2) || '.', ' ')
+                FROM unnest(blocked.blockers) b));
         END IF;
         IF cardinality(t.keys) > 0 THEN
-            RAISE EXCEPTION 'proposal "%" does not exist', t.keys[1]
-                USING ERRCODE = 'undefined_object',
-                HINT = 'The column "proposal" of dense.report() has their names.';
+            PERFORM dense_internal.refuse('42704', format('proposal "%s" does not exist',
+                t.keys[1]), hint => their_names);
         END IF;
     END LOOP;
     RETURN ARRAY(SELECT result[n] FROM generate_subscripts(result, 1) n
@@ -1362,32 +1460,41 @@ BEGIN
 END
 $$;
 
--- Run one proposal, and note it.
-CREATE FUNCTION dense_internal.run(p dense_internal.proposal)
-RETURNS void LANGUAGE plpgsql VOLATILE
+-- Run one proposal, and note it.  Return the later proposals, with the new OIDs of indexes that this
+-- one has made again.
+CREATE FUNCTION dense_internal.run(p dense_internal.proposal,
+    INOUT later dense_internal.proposal[] DEFAULT '{}')
+LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     rel oid := p.relation;
     name constant text := substr(p.proposal, strpos(p.proposal, ' ') + 1);
+    prefix constant text := format('SELECT vertical_partition.split(%L', name);
     note bigint;
     bytes bigint;
     after bigint;
     ids bigint[];
     indexes text[];
+    had oid[];
+    had_names text[];
     level text;
 BEGIN
-    IF dense_internal.qualified_name(rel) IS NULL AND p.feature = 'index_align' THEN
-        rel := to_regclass(name);       -- a split has made the index again
-    END IF;
-    IF dense_internal.qualified_name(rel) IS DISTINCT FROM name THEN
-        RAISE EXCEPTION 'relation % was changed by another session', name
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+    PERFORM dense_internal.lock_notes();
+    -- split() takes locks in an order of its own.  It gets the OID, and checks the name as well.
+    IF (CASE WHEN p.feature = 'vertical_partition' THEN dense_internal.qualified_name(rel)
+            ELSE dense_internal.lock_owned(rel) END) IS DISTINCT FROM name THEN
+        PERFORM dense_internal.refuse('55000', format('relation %s was changed by another session',
+            name));
     END IF;
     PERFORM dense_internal.check_owner(rel);
     bytes := CASE WHEN p.feature = 'index_align' THEN dense_internal.file_bytes(rel)
         ELSE (dense_internal.table_bytes(rel)).total END;
     note := dense_internal.remember(p.feature, rel, p.columns, bytes);
+    SELECT coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.index), '{}') INTO ids, indexes
+    FROM dense_internal.notes_of(rel) n;
+    SELECT array_agg(i.indexrelid), array_agg(dense_internal.qualified_name(i.indexrelid))
+    INTO had, had_names FROM pg_index i WHERE i.indrelid = rel;
     CASE p.feature
         WHEN 'compact_types' THEN
             PERFORM dense_internal.check_trusted('compact_types', 'convert');
@@ -1402,15 +1509,29 @@ BEGIN
             END IF;
         WHEN 'vertical_partition' THEN
             PERFORM dense_internal.check_trusted('vertical_partition', 'split');
-            SELECT coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.index), '{}')
-                INTO ids, indexes
-            FROM dense_internal.notes_of(rel) n;
-            EXECUTE p.statement INTO rel;
-            PERFORM dense_internal.move_notes(ids, indexes, rel);
+            IF left(p.statement, length(prefix)) <> prefix THEN
+                RAISE EXCEPTION 'unexpected statement: %', p.statement;
+            END IF;
+            EXECUTE 'SELECT vertical_partition.split($1' || substr(p.statement, length(prefix) + 1)
+                INTO rel USING rel::regclass;
         WHEN 'index_align' THEN
             EXECUTE format('ALTER INDEX %s SET (item_alignment = auto)', name);
             EXECUTE format('REINDEX INDEX %s', name);
     END CASE;
+    -- the locks prevent this, but for another name of the schema
+    IF dense_internal.qualified_name(rel) IS DISTINCT FROM name THEN
+        PERFORM dense_internal.refuse('55000', format('relation %s was changed by another session',
+            name));
+    END IF;
+    IF p.feature IN ('compact_types', 'vertical_partition') THEN
+        PERFORM dense_internal.move_notes(ids, indexes, rel);
+        FOR n IN 1 .. cardinality(later) LOOP
+            IF later[n].relation::oid = ANY (had) THEN
+                later[n].relation := to_regclass(had_names[array_position(had,
+                    later[n].relation::oid)]);
+            END IF;
+        END LOOP;
+    END IF;
     after := CASE p.feature WHEN 'index_align' THEN dense_internal.file_bytes(rel)
         WHEN 'vertical_partition' THEN (SELECT sum((dense_internal.table_bytes(x)).total)
             FROM dense_internal.parts(rel) x)
@@ -1430,14 +1551,13 @@ AS $$
 -- A procedure that commits can have no SET clause.  So nothing here is looked up by the search path.
 DECLARE
     steps dense_internal.proposal[];
-    step dense_internal.proposal;
 BEGIN
     PERFORM dense_internal.check_top_level('apply');
     COMMIT;
     steps := dense_internal.choose(proposals);
     COMMIT;
-    FOREACH step IN ARRAY steps LOOP
-        PERFORM dense_internal.run(step);
+    FOR n IN 1 .. pg_catalog.cardinality(steps) LOOP
+        steps := dense_internal.run(steps[n], steps);
         COMMIT;
     END LOOP;
 END
@@ -1460,8 +1580,8 @@ BEGIN
     FOR r IN SELECT i.id, a.id IS NOT NULL AS found, dense_internal.referenced(a.relation) AS rel
         FROM unnest(ids) i (id) LEFT JOIN dense.applied a ON a.id = i.id LOOP
         IF NOT r.found THEN
-            RAISE EXCEPTION 'there is no row % in dense.applied', r.id
-                USING ERRCODE = 'undefined_object';
+            PERFORM dense_internal.refuse('42704', format('there is no row %s in dense.applied',
+                r.id));
         ELSIF r.rel IS NOT NULL THEN
             PERFORM dense_internal.check_owner(r.rel);
         END IF;
@@ -1494,15 +1614,23 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;                         -- another session was faster
     END IF;
+    PERFORM dense_internal.lock_notes();
     rel := dense_internal.referenced(a.relation);
-    name := dense_internal.qualified_name(rel);
+    -- merge() takes locks in an order of its own, and gets the OID
+    name := CASE WHEN a.feature = 'vertical_partition' THEN dense_internal.qualified_name(rel)
+        ELSE dense_internal.lock_owned(rel) END;
     IF name IS NULL THEN
         RAISE NOTICE 'row % of dense.applied names a relation that does not exist, it is deleted',
             which;
-        DELETE FROM dense.applied x WHERE x.id = which;
+        PERFORM dense_internal.forget(which);
         RETURN;
     END IF;
     PERFORM dense_internal.check_owner(rel);
+    IF NOT EXISTS (SELECT FROM dense.applied x WHERE x.id = which) THEN
+        RETURN;                         -- likewise, while this one waited for the lock
+    END IF;
+    SELECT coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.index), '{}') INTO ids, indexes
+    FROM dense_internal.notes_of(rel) n WHERE n.id <> which;
     CASE a.feature
         WHEN 'compact_types' THEN
             PERFORM dense_internal.check_trusted('compact_types', 'revert', 'column_reference',
@@ -1532,6 +1660,7 @@ BEGIN
                     USING rel, a.columns, a.old_types, a.old_storage, a.old_compression, columns;
                 EXECUTE 'SELECT count(*) FROM compact_types.revert($1, $2)' USING rel::regclass,
                     columns;
+                PERFORM dense_internal.move_notes(ids, indexes, rel);
             END IF;
         WHEN 'toast_policy' THEN
             IF EXISTS (SELECT FROM pg_class k JOIN pg_am m ON m.oid = k.relam WHERE k.oid = rel
@@ -1559,9 +1688,6 @@ BEGIN
         WHEN 'vertical_partition' THEN
             PERFORM dense_internal.check_trusted('vertical_partition', 'merge');
             IF EXISTS (SELECT FROM dense_internal.parts(rel)) THEN
-                SELECT coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.index), '{}')
-                    INTO ids, indexes
-                FROM dense_internal.notes_of(rel) n WHERE n.id <> which;
                 EXECUTE 'SELECT vertical_partition.merge($1)' INTO table_oid USING rel::regclass;
                 PERFORM dense_internal.move_notes(ids, indexes, table_oid);
             ELSE
@@ -1574,7 +1700,12 @@ BEGIN
                 EXECUTE format('REINDEX INDEX %s', name);
             END IF;
     END CASE;
-    DELETE FROM dense.applied x WHERE x.id = which;
+    -- the locks prevent this, but for another name of the schema
+    IF dense_internal.qualified_name(coalesce(table_oid, rel)) IS DISTINCT FROM name THEN
+        PERFORM dense_internal.refuse('55000', format('relation %s was changed by another session',
+            name));
+    END IF;
+    PERFORM dense_internal.forget(which);
     RAISE NOTICE '% of relation % was taken back', a.feature, name;
 END
 $$;
@@ -1610,9 +1741,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF failures > 0 THEN
-        RAISE EXCEPTION 'could not take back % of the rows of dense.applied', failures
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                HINT = 'The warnings above tell why.';
+        PERFORM dense_internal.refuse('55000',
+            format('could not take back %s of the rows of dense.applied', failures),
+            hint => 'The warnings above tell why.');
     END IF;
 END
 $$;
@@ -1648,29 +1779,50 @@ COMMENT ON PROCEDURE dense.undo(bigint[]) IS
 -- What is in place
 --
 
+-- Ask about split views and indexes without waiting for locks: each of them could be locked by its
+-- owner, and this is for everybody.
 CREATE FUNCTION dense_internal.in_place(OUT feature text, OUT relation oid, OUT columns name[],
-    OUT bytes bigint)
+    OUT bytes bigint, OUT reason text)
 RETURNS SETOF record LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    v record;
     parts oid[] := '{}';
     views oid[] := '{}';
 BEGIN
     IF dense_internal.is_trusted('vertical_partition_internal', 'layout', 'vertical_partition') THEN
-        EXECUTE $q$
-            SELECT coalesce(array_agg(u.part), '{}'), coalesce(array_agg(t.tgrelid), '{}')
-            FROM pg_trigger t, LATERAL vertical_partition_internal.layout(t.tgrelid) l,
-                LATERAL unnest(ARRAY[l.hot::oid, l.cold::oid]) u (part)
-            WHERE t.tgname = 'vertical_partition_write' AND l.hot IS NOT NULL $q$
-            INTO parts, views;
+        -- anybody can create a view of any tables that looks like a split view, and such a trigger
+        FOR v IN
+            SELECT c.oid AS view, l.* FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid,
+                LATERAL dense_internal.split_parts(c.oid) l
+            WHERE t.tgname = 'vertical_partition_write' AND c.relkind = 'v'
+                AND EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+                    WHERE d.classid = 'pg_proc'::regclass AND d.objid = t.tgfoid
+                        AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+                        AND e.extname = 'vertical_partition')
+                AND (l.locked OR 2 = (SELECT count(*) FROM pg_class p
+                    WHERE p.oid IN (l.hot, l.cold) AND p.relowner = c.relowner))
+        LOOP
+            feature := 'vertical_partition';
+            relation := v.view;
+            columns := v.cold_columns;
+            bytes := (dense_internal.table_bytes(v.hot)).total
+                + (dense_internal.table_bytes(v.cold)).total;
+            reason := CASE WHEN v.locked THEN 'another session has locked the view' END;
+            RETURN NEXT;
+            IF NOT v.locked THEN
+                parts := parts || v.hot || v.cold;
+                views := views || v.view || v.view;
+            END IF;
+        END LOOP;
     END IF;
     -- columns whose type has its input function in the extension's schema; those of the parts of a
     -- split view are the view's
     RETURN QUERY
     SELECT x.feature, x.view, array_agg(x.attname ORDER BY x.relid, x.attnum),
         (SELECT sum((dense_internal.table_bytes(y)).total)::bigint
-            FROM unnest(array_agg(DISTINCT x.relid)) y)
+            FROM unnest(array_agg(DISTINCT x.relid)) y), NULL::text
     FROM (
         SELECT n.nspname::text AS feature, c.oid AS relid, coalesce(views[array_position(parts,
             c.oid)], c.oid) AS view, a.attname, a.attnum
@@ -1686,29 +1838,30 @@ BEGIN
     GROUP BY x.feature, x.view;
     RETURN QUERY
     SELECT 'toast_policy'::text, c.oid, array_agg(a.attname ORDER BY a.attnum),
-        (dense_internal.table_bytes(c.oid)).total
+        (dense_internal.table_bytes(c.oid)).total, NULL::text
     FROM pg_am m JOIN pg_class c ON c.relam = m.oid JOIN pg_attribute a ON a.attrelid = c.oid
         AND a.attnum > 0
         AND NOT a.attisdropped AND a.attstorage = 'e'
     WHERE m.amname = 'toast_policy' AND c.relkind IN ('r', 'm') GROUP BY c.oid;
-    IF dense_internal.is_trusted('vertical_partition_internal', 'layout', 'vertical_partition') THEN
-        RETURN QUERY EXECUTE $q$
-            SELECT 'vertical_partition'::text, t.tgrelid, l.cold_columns,
-                ((dense_internal.table_bytes(l.hot)).total
-                    + (dense_internal.table_bytes(l.cold)).total)::bigint
-            FROM pg_trigger t, LATERAL vertical_partition_internal.layout(t.tgrelid) l
-            WHERE t.tgname = 'vertical_partition_write' AND l.hot IS NOT NULL $q$;
-    END IF;
-    IF dense_internal.is_patched() AND dense_internal.is_trusted('index_align', 'index_layout') THEN
-        RETURN QUERY EXECUTE $q$
-            SELECT 'index_align'::text, l.indexrelid, NULL::name[],
-                dense_internal.file_bytes(l.indexrelid) FROM index_align.index_layout() l $q$;
+    IF dense_internal.is_patched() AND dense_internal.is_trusted('index_align',
+        'item_alignment') THEN
+        RETURN QUERY
+        SELECT 'index_align'::text, c.oid, NULL::name[], dense_internal.file_bytes(c.oid),
+            NULL::text
+        FROM pg_class c
+        WHERE c.relkind = 'i' AND c.relam = 403 AND c.oid >= 16384
+            AND c.relnamespace <> 'pg_toast'::regnamespace
+            AND NOT pg_is_other_temp_schema(c.relnamespace)
+            AND (dense_internal.item_alignment(c.oid) < 8
+                OR lower(dense_internal.storage_parameter(c.reloptions, 'item_alignment'))
+                    = 'auto');
     ELSE
         RETURN QUERY
-        SELECT 'index_align'::text, c.oid, NULL::name[], dense_internal.file_bytes(c.oid)
-            FROM pg_class c
-        WHERE c.relkind = 'i' AND EXISTS (SELECT FROM unnest(c.reloptions) o
-            WHERE o = 'item_alignment=auto');
+        SELECT 'index_align'::text, c.oid, NULL::name[], dense_internal.file_bytes(c.oid),
+            NULL::text
+        FROM pg_class c
+        WHERE c.relkind = 'i' AND lower(dense_internal.storage_parameter(c.reloptions,
+            'item_alignment')) = 'auto';
     END IF;
 END
 $$;
@@ -1721,7 +1874,8 @@ SELECT s.relation::pg_catalog.regclass AS relation, s.columns, s.feature, a.id, 
         LEAST(GREATEST(s.bytes::pg_catalog.float8 OPERATOR(pg_catalog.*)
          (a.bytes_before::pg_catalog.float8 OPERATOR(pg_catalog./) a.bytes_after::pg_catalog.float8
           OPERATOR(pg_catalog.-) 1::pg_catalog.float8), -9e18), 9e18)::pg_catalog.int8 END AS bytes_saved,
-    CASE WHEN a.id IS NULL THEN 'not done by apply(), so that the size before is not known' END AS reason
+    COALESCE(s.reason, CASE WHEN a.id IS NULL
+        THEN 'not done by apply(), so that the size before is not known' END) AS reason
 FROM dense_internal.in_place() s
     LEFT JOIN dense.applied a ON a.feature OPERATOR(pg_catalog.=) s.feature
         AND dense_internal.referenced(a.relation) OPERATOR(pg_catalog.=) s.relation;

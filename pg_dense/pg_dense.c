@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * pg_dense.c
- *	  Module header of the pg_dense library: locks, sizes and progress.
+ *	  Module header of the pg_dense library: sizes, progress and refusals.
  *
  * The advice itself is PL/pgSQL.  These functions are what PL/pgSQL has not
- * got: a lock that is not waited for, the size of a relation that is not
- * opened, and the progress slots of the backend.
+ * got: the size of a relation that is not opened, the progress slots of the
+ * backend, and an error without the lines of our functions in its context.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -23,60 +23,23 @@
 #include "commands/progress.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/backend_progress.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "bundle_compat.h"
-
 PG_MODULE_MAGIC;
 
-PG_FUNCTION_INFO_V1(pg_dense_try_lock);
 PG_FUNCTION_INFO_V1(pg_dense_file_bytes);
 PG_FUNCTION_INFO_V1(pg_dense_set_progress);
 PG_FUNCTION_INFO_V1(pg_dense_in_transaction_block);
+PG_FUNCTION_INFO_V1(pg_dense_refuse);
+PG_FUNCTION_INFO_V1(pg_dense_check_arguments);
 
 /* In the last progress parameter, "repo": it tells report() from ANALYZE. */
 #define PROGRESS_MARK	1919250543
 
 /* ANALYZE has no such phase, so its view shows none. */
 #define PROGRESS_PHASE	100
-
-/*
- * dense_internal.try_lock(rel oid) returns boolean
- *
- * Take an ACCESS SHARE lock without waiting.  Return false if another session
- * has a conflicting lock, and null if the relation does not exist.  The caller
- * must be allowed to read a column, so that nobody else can lock the table.
- */
-Datum
-pg_dense_try_lock(PG_FUNCTION_ARGS)
-{
-	Oid			relid = PG_GETARG_OID(0);
-
-	for (int pass = 0; pass < 2; pass++)
-	{
-		char	   *name = get_rel_name(relid);
-
-		if (name == NULL)
-		{
-			if (pass > 0)
-				UnlockRelationOid(relid, AccessShareLock);
-			PG_RETURN_NULL();
-		}
-		if (!compat_has_schema_privilege(get_rel_namespace(relid), GetUserId(), ACL_USAGE) ||
-			(pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
-			 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT,
-									   ACLMASK_ANY) != ACLCHECK_OK))
-			aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
-		if (pass == 0 && !ConditionalLockRelationOid(relid, AccessShareLock))
-			PG_RETURN_BOOL(false);
-	}
-
-	PG_RETURN_BOOL(true);
-}
 
 /*
  * dense_internal.file_bytes(rel oid) returns bigint
@@ -156,4 +119,73 @@ Datum
 pg_dense_in_transaction_block(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(IsTransactionBlock());
+}
+
+/*
+ * dense_internal.refuse(state text, message text, detail text, hint text)
+ * returns void
+ *
+ * Raise an error.  In contrast to RAISE, its context is empty: the user did
+ * not write our functions, so their lines would only hide the message.  apply()
+ * and undo() run at the top level, so that there are no lines of others.
+ */
+Datum
+pg_dense_refuse(PG_FUNCTION_ARGS)
+{
+	char	   *texts[4];
+
+	for (int i = 0; i < 4; i++)
+		texts[i] = PG_ARGISNULL(i) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(i));
+	if (texts[0] == NULL || strlen(texts[0]) != 5 || texts[1] == NULL)
+		elog(ERROR, "refuse() needs an SQLSTATE and a message");
+	error_context_stack = NULL;
+	ereport(ERROR,
+			(errcode(MAKE_SQLSTATE(texts[0][0], texts[0][1], texts[0][2], texts[0][3], texts[0][4])),
+			 errmsg_internal("%s", texts[1]),
+			 texts[2] ? errdetail_internal("%s", texts[2]) : 0,
+			 texts[3] ? errhint("%s", texts[3]) : 0));
+
+	PG_RETURN_VOID();
+}
+
+/*
+ * dense_internal.check_arguments(budget_seconds int4, relation oid,
+ * min_bytes bigint, with_risk boolean) returns int4
+ *
+ * Check the arguments of report(), and return the first one.  report() is an
+ * SQL function, which calls this.  Its line is the first of the context, and is
+ * left out.  Errors: 22023, or 22004 for a null, and 42809 if the relation is
+ * not a table or materialized view.
+ */
+Datum
+pg_dense_check_arguments(PG_FUNCTION_ARGS)
+{
+	ErrorContextCallback *stack = error_context_stack;
+	Oid			relid = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
+	char		relkind = PG_ARGISNULL(1) ? RELKIND_RELATION : get_rel_relkind(relid);
+
+	if (stack != NULL)
+		error_context_stack = stack->previous;
+	if (PG_ARGISNULL(0) || PG_GETARG_INT32(0) <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("budget_seconds must be greater than zero")));
+	if (PG_ARGISNULL(2) || PG_GETARG_INT64(2) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_bytes must not be negative")));
+	if (PG_ARGISNULL(3))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("with_risk must not be null")));
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW &&
+		relkind != RELKIND_PARTITIONED_TABLE && relkind != RELKIND_FOREIGN_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation %s is not a table or materialized view",
+						DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)))),
+				 errhint("dense.status shows what is in place for a split table.")));
+	error_context_stack = stack;
+
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }

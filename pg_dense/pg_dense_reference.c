@@ -8,8 +8,13 @@
  * restore into another database, where OIDs differ.  So the type contains an
  * OID, but its output is the present name of the relation, which pg_dump
  * dumps.  A name that means no relation when it is read stays a name, and is
- * looked up each time, because a dump may omit tables.  The type
- * compact_types.column_reference does the same for columns.
+ * looked up each time, because a dump may omit tables, and creates indexes
+ * last.  The type compact_types.column_reference does the same for columns.
+ *
+ * If a role that is no superuser has written such a name, the reference has
+ * its OID.  Then the name means only a relation that this role may own, and
+ * nothing else is dumped: a superuser who restores the dump must not give the
+ * row a meaning that its author could not give it.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -22,6 +27,7 @@
 
 #include "catalog/namespace.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
@@ -31,6 +37,7 @@
 PG_FUNCTION_INFO_V1(pg_dense_reference_in);
 PG_FUNCTION_INFO_V1(pg_dense_reference_out);
 PG_FUNCTION_INFO_V1(pg_dense_reference);
+PG_FUNCTION_INFO_V1(pg_dense_pending);
 PG_FUNCTION_INFO_V1(pg_dense_referenced);
 
 /* Output of a reference to a relation that no longer exists. */
@@ -41,17 +48,19 @@ typedef struct RelationReference
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			relid;			/* InvalidOid if there is only a name */
+	Oid			role;			/* who has written the name, or InvalidOid */
 	char		name[FLEXIBLE_ARRAY_MEMBER];
 } RelationReference;
 
 static RelationReference *
-make_reference(Oid relid, const char *name)
+make_reference(Oid relid, Oid role, const char *name)
 {
 	Size		size = offsetof(RelationReference, name) + strlen(name) + 1;
 	RelationReference *result = palloc0(size);
 
 	SET_VARSIZE(result, size);
 	result->relid = relid;
+	result->role = role;
 	strcpy(result->name, name);
 
 	return result;
@@ -73,13 +82,26 @@ look_up(const char *name)
 	return OidIsValid(nspid) ? get_relname_relid(lsecond(names), nspid) : InvalidOid;
 }
 
+/* Return the relation that the reference means, or InvalidOid. */
+static Oid
+resolve(const RelationReference *reference)
+{
+	Oid			relid = OidIsValid(reference->relid) ? reference->relid : look_up(reference->name);
+
+	if (!OidIsValid(relid) || get_rel_name(relid) == NULL ||
+		(OidIsValid(reference->role) && !compat_relation_ownercheck(relid, reference->role)))
+		return InvalidOid;
+
+	return relid;
+}
+
 Datum
 pg_dense_reference_in(PG_FUNCTION_ARGS)
 {
 	char	   *name = PG_GETARG_CSTRING(0);
 	Oid			relid = look_up(name);
 
-	PG_RETURN_POINTER(make_reference(relid, OidIsValid(relid) ? "" : name));
+	PG_RETURN_POINTER(make_reference(relid, InvalidOid, OidIsValid(relid) ? "" : name));
 }
 
 Datum
@@ -90,7 +112,8 @@ pg_dense_reference_out(PG_FUNCTION_ARGS)
 	char	   *schema;
 
 	if (!OidIsValid(reference->relid))
-		PG_RETURN_CSTRING(pstrdup(reference->name));
+		PG_RETURN_CSTRING(pstrdup(OidIsValid(reference->role) && !OidIsValid(resolve(reference)) ?
+								  GONE : reference->name));
 	table = get_rel_name(reference->relid);
 	schema = get_namespace_name(get_rel_namespace(reference->relid));
 	if (table == NULL || schema == NULL)
@@ -105,7 +128,20 @@ pg_dense_reference_out(PG_FUNCTION_ARGS)
 Datum
 pg_dense_reference(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(make_reference(PG_GETARG_OID(0), ""));
+	PG_RETURN_POINTER(make_reference(PG_GETARG_OID(0), InvalidOid, ""));
+}
+
+/*
+ * dense_internal.pending(relation_reference) returns relation_reference
+ *
+ * Return the reference, as written by the current role.
+ */
+Datum
+pg_dense_pending(PG_FUNCTION_ARGS)
+{
+	RelationReference *reference = (RelationReference *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
+
+	PG_RETURN_POINTER(make_reference(reference->relid, GetUserId(), reference->name));
 }
 
 /*
@@ -116,10 +152,9 @@ pg_dense_reference(PG_FUNCTION_ARGS)
 Datum
 pg_dense_referenced(PG_FUNCTION_ARGS)
 {
-	RelationReference *reference = (RelationReference *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
-	Oid			relid = OidIsValid(reference->relid) ? reference->relid : look_up(reference->name);
+	Oid			relid = resolve((RelationReference *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
 
-	if (!OidIsValid(relid) || get_rel_name(relid) == NULL)
+	if (!OidIsValid(relid))
 		PG_RETURN_NULL();
 
 	PG_RETURN_OID(relid);

@@ -1,6 +1,5 @@
 -- dense.report(): kinds of rows, order of proposals, arguments, apply() and undo()
 SET client_min_messages = warning;
-\set SHOW_CONTEXT never
 CREATE EXTENSION compact_types;
 SET compact_types.auto = off;
 
@@ -35,7 +34,19 @@ FROM dense.report(relation => '"An App"."the Orders"') WHERE kind = 'total';
 SELECT bytes_now < pg_relation_size(relation) AS counted_once
 FROM dense.report(relation => '"An App"."the Orders"') WHERE proposal = 'index_align "An App"."by Note, id"';
 
--- arguments
+-- a parameter of an index may be written in each way that the server accepts
+CREATE INDEX n_on ON "An App"."the Orders" (n);
+CREATE INDEX n_off ON "An App"."the Orders" (n) WITH (deduplicate_items = off);
+CREATE INDEX n_of ON "An App"."the Orders" (n) WITH (deduplicate_items = of);
+CREATE INDEX n_fals ON "An App"."the Orders" (n) WITH (deduplicate_items = 'FALS');
+SELECT array_agg(c.relname ORDER BY c.relname) AS equal
+FROM pg_class c, LATERAL dense_internal.index_model(c.oid, 20000, '{}') m WHERE c.relname LIKE 'n\_%' AND c.relnamespace = '"An App"'::regnamespace
+GROUP BY m.bytes_now ORDER BY m.bytes_now;
+DROP INDEX "An App".n_on, "An App".n_off, "An App".n_of, "An App".n_fals;
+-- the widths of a row of statistics may be anything
+SELECT dense_internal.btree_bytes('{-1}', '{4}', '{1e300}', '{0}', '{0}', 8, 90, 1000, '{500}', '{2}');
+
+-- arguments.  No error of the extension has a context.
 SELECT * FROM dense.report(0);
 SELECT * FROM dense.report(NULL);
 SELECT * FROM dense.report(min_bytes => -1);

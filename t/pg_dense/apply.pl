@@ -199,6 +199,109 @@ sql('copy', 'SET ROLE owner; CALL dense.undo()');
 is(dump_of('copy'), $before, 'undo() by the owner restores the schema of the restored copy');
 is(sql('copy', 'SELECT count(*) FROM dense.applied'), '0', 'no note is left there');
 
+# A restore creates indexes after the notes that name them.  So a note may come first, if its author
+# then owns the index.
+sql('shop', <<'SQL');
+SET ROLE owner;
+INSERT INTO dense.applied VALUES (3001, now(), 'owner', 'index_align', 'app.later', '{}', '{}', '{}', '{}', '{}', 2, 1);
+RESET ROLE;
+SET ROLE mallory;
+INSERT INTO dense.applied VALUES (3002, now(), 'owner', 'index_align', 'app.later', '{}', '{}', '{}', '{}', '{}', 2, 1);
+SQL
+my $notes = 'SELECT id, relation FROM dense.applied WHERE id > 3000 ORDER BY id';
+is(sql('shop', $notes), "3001|-\n3002|-", 'notes on an index that does not exist');
+sql('shop', <<'SQL');
+SET ROLE owner;
+CREATE TABLE app.labels (id int, label varchar(60) NOT NULL);
+INSERT INTO app.labels SELECT i, 'the label of a thing ' || i FROM generate_series(1, 20000) i;
+ANALYZE app.labels;
+CREATE INDEX later ON app.labels (label, id);
+SQL
+is(sql('shop', $notes), "3001|app.later\n3002|-", 'the note of its owner is valid later');
+
+# a change of types makes the index anew, and a rename does no harm
+sql('shop', q{SET ROLE owner; CALL dense.apply('compact_types app.labels')});
+is(sql('shop', $notes), "3001|app.later\n3002|-", 'apply() keeps the note on an index');
+sql('shop', 'SET ROLE owner; ALTER INDEX app.later RENAME TO renamed');
+is(sql('shop', $notes), "3001|app.renamed\n3002|-", 'it follows a rename');
+sql('shop',
+	q{SET ROLE owner; SELECT dense_internal.undo_one(id) FROM dense.applied WHERE feature = 'compact_types' AND relation::text = 'app.labels'}
+);
+is(sql('shop', $notes), "3001|app.renamed\n3002|-", 'undo() keeps the note on an index');
+is(sql('shop', 'SELECT count(*) FROM dense.applied WHERE relation::text = \'app.labels\''),
+	'0', 'undo() has taken back the change of types');
+sql('shop', 'DROP TABLE app.labels; DELETE FROM dense.applied WHERE id > 3000');
+
+# Another table that takes the place of the table is not changed.
+sql('shop', <<'SQL');
+SET ROLE owner;
+CREATE TABLE app.swapped (id int, t text COMPRESSION lz4);
+SQL
+my $renames = $node->background_psql('shop', on_error_stop => 1);
+$renames->query_safe(<<'SQL');
+SET ROLE owner;
+BEGIN;
+ALTER TABLE app.swapped RENAME TO aside;
+CREATE TABLE app.swapped (id int, t text COMPRESSION lz4);
+SQL
+my $runs = $node->background_psql('shop', on_error_stop => 0);
+$runs->query_until(qr/started/, <<'SQL');
+\echo started
+SET ROLE owner;
+SELECT dense_internal.run(ROW('proposal', 'toast_policy app.swapped', 'app.swapped'::regclass, 'toast_policy', '', '{t}', 1, 1, '', '', '', 1, '', '', NULL,
+  'ALTER TABLE app.swapped ALTER COLUMN t SET COMPRESSION pglz', NULL)::dense_internal.proposal);
+SQL
+ok( $node->poll_query_until(
+		'shop',
+		"SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = 'app.swapped'::regclass"
+	),
+	'apply() waits for the table');
+$renames->query_safe('COMMIT');
+$renames->quit;
+$runs->quit;
+is( sql('shop',
+		q{SELECT c.relname, a.attcompression FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 't' AND c.relname IN ('aside', 'swapped') ORDER BY 1}
+	),
+	"aside|l\nswapped|l",
+	'another table of that name is not changed');
+sql('shop', 'DROP TABLE app.aside, app.swapped');
+
+# status waits for nobody, and believes no view that looks like a split view
+sql('shop', <<'SQL');
+SET ROLE owner;
+CREATE TABLE app.halves (id int PRIMARY KEY, hot int, cold text);
+INSERT INTO app.halves SELECT i, i, 'cold' FROM generate_series(1, 1000) i;
+CREATE INDEX halves_by_value ON app.halves (hot, id);
+SELECT vertical_partition.split('app.halves', '{cold}', 'shared_key');
+SQL
+my $status = 'SELECT feature, relation, columns, bytes_now > 0, reason FROM dense.status';
+my $row =
+  'vertical_partition|app.halves|{cold}|t|not done by apply(), so that the size before is not known';
+is(sql('shop', $status), $row, 'status shows a split');
+my $locks = $node->background_psql('shop', on_error_stop => 1);
+$locks->query_safe(
+	'SET ROLE owner; BEGIN; LOCK TABLE app.halves IN ACCESS EXCLUSIVE MODE; REINDEX INDEX app.halves_by_value'
+);
+is( sql('shop', "SET statement_timeout = '180s'; SET ROLE mallory; $status"),
+	'vertical_partition|app.halves|||another session has locked the view',
+	'status does not wait for a lock');
+$locks->query_safe('ROLLBACK');
+$locks->quit;
+sql('shop',
+	q{SET ROLE owner; SELECT vertical_partition.merge('app.halves'); DROP TABLE app.halves});
+
+# a role that locks the notes keeps nobody waiting for long
+sql('shop', q{ALTER FUNCTION dense_internal.lock_notes() SET lock_timeout = '10ms'});
+$locks = $node->background_psql('shop', on_error_stop => 1);
+$locks->query_safe('SET ROLE mallory; BEGIN; LOCK TABLE dense.applied IN EXCLUSIVE MODE');
+refused(
+	'shop',
+	q{SET statement_timeout = '180s'; SET ROLE owner; CALL dense.apply('compact_types app."Stock Items"')},
+	qr/canceling statement due to lock timeout/,
+	'apply() does not wait for long for a role that has locked the notes');
+$locks->query_safe('ROLLBACK');
+$locks->quit;
+
 # the access method
 sql('shop', <<'SQL');
 SET ROLE owner;
