@@ -1577,6 +1577,7 @@ AS $$
 DECLARE
     r record;
 BEGIN
+    PERFORM dense_internal.lock_notes();
     FOR r IN SELECT i.id, a.id IS NOT NULL AS found, dense_internal.referenced(a.relation) AS rel
         FROM unnest(ids) i (id) LEFT JOIN dense.applied a ON a.id = i.id LOOP
         IF NOT r.found THEN
@@ -1610,15 +1611,20 @@ DECLARE
     indexes text[];
     c record;
 BEGIN
-    SELECT * INTO a FROM dense.applied x WHERE x.id = which;
-    IF NOT FOUND THEN
-        RETURN;                         -- another session was faster
-    END IF;
     PERFORM dense_internal.lock_notes();
-    rel := dense_internal.referenced(a.relation);
-    -- merge() takes locks in an order of its own, and gets the OID
-    name := CASE WHEN a.feature = 'vertical_partition' THEN dense_internal.qualified_name(rel)
-        ELSE dense_internal.lock_owned(rel) END;
+    LOOP
+        SELECT * INTO a FROM dense.applied x WHERE x.id = which;
+        IF NOT FOUND THEN
+            RETURN;                     -- another session was faster
+        END IF;
+        rel := dense_internal.referenced(a.relation);
+        -- merge() takes locks in an order of its own, and gets the OID
+        name := CASE WHEN a.feature = 'vertical_partition' THEN dense_internal.qualified_name(rel)
+            ELSE dense_internal.lock_owned(rel) END;
+        -- Another session may have given the row to a new relation while this one waited.
+        EXIT WHEN rel IS NOT DISTINCT FROM (SELECT dense_internal.referenced(x.relation)
+            FROM dense.applied x WHERE x.id = which);
+    END LOOP;
     IF name IS NULL THEN
         RAISE NOTICE 'row % of dense.applied names a relation that does not exist, it is deleted',
             which;

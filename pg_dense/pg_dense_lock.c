@@ -243,7 +243,9 @@ ask(Oid relid, const char *query, Answer *result)
  *
  * Return the parts of a split view, without waiting for a lock.  They are null
  * if it is no split view, or if another session has locked it.  The caller has
- * checked that vertical_partition_internal.layout() can be trusted.
+ * checked that vertical_partition_internal.layout() can be trusted.  Every
+ * role may call this function without that check, so cast what layout()
+ * returns.
  */
 Datum
 pg_dense_split_parts(PG_FUNCTION_ARGS)
@@ -256,7 +258,8 @@ pg_dense_split_parts(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	ask(PG_GETARG_OID(0),
-		"SELECT l.hot::pg_catalog.oid, l.cold::pg_catalog.oid, l.cold_columns"
+		"SELECT l.hot::pg_catalog.oid, l.cold::pg_catalog.oid,"
+		" l.cold_columns::pg_catalog.name[]"
 		" FROM vertical_partition_internal.layout($1) l", &parts);
 	for (int i = 0; i < parts.natts; i++)
 	{
@@ -273,14 +276,14 @@ pg_dense_split_parts(PG_FUNCTION_ARGS)
  *
  * Return the alignment of a B-tree index, without waiting for a lock, or null
  * if it cannot be read.  The caller has checked that
- * index_align.item_alignment() can be trusted.
+ * index_align.item_alignment() can be trusted.  Cast its result, as above.
  */
 Datum
 pg_dense_item_alignment(PG_FUNCTION_ARGS)
 {
 	Answer		alignment;
 
-	ask(PG_GETARG_OID(0), "SELECT index_align.item_alignment($1)", &alignment);
+	ask(PG_GETARG_OID(0), "SELECT index_align.item_alignment($1)::pg_catalog.int4", &alignment);
 	if (alignment.natts == 0 || alignment.nulls[0])
 		PG_RETURN_NULL();
 

@@ -111,9 +111,10 @@ pg_dense_reference_out(PG_FUNCTION_ARGS)
 	char	   *table;
 	char	   *schema;
 
+	if (OidIsValid(reference->role) && !OidIsValid(resolve(reference)))
+		PG_RETURN_CSTRING(pstrdup(GONE));
 	if (!OidIsValid(reference->relid))
-		PG_RETURN_CSTRING(pstrdup(OidIsValid(reference->role) && !OidIsValid(resolve(reference)) ?
-								  GONE : reference->name));
+		PG_RETURN_CSTRING(pstrdup(reference->name));
 	table = get_rel_name(reference->relid);
 	schema = get_namespace_name(get_rel_namespace(reference->relid));
 	if (table == NULL || schema == NULL)
@@ -134,14 +135,16 @@ pg_dense_reference(PG_FUNCTION_ARGS)
 /*
  * dense_internal.pending(relation_reference) returns relation_reference
  *
- * Return the reference, as written by the current role.
+ * Return the name that the reference contains, as written by the current role.
+ * A reference with an OID has no name, and becomes one to no relation: the
+ * role need not be able to own that relation.
  */
 Datum
 pg_dense_pending(PG_FUNCTION_ARGS)
 {
 	RelationReference *reference = (RelationReference *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
 
-	PG_RETURN_POINTER(make_reference(reference->relid, GetUserId(), reference->name));
+	PG_RETURN_POINTER(make_reference(InvalidOid, GetUserId(), reference->name));
 }
 
 /*

@@ -208,6 +208,14 @@ RESET ROLE;
 SET ROLE mallory;
 INSERT INTO dense.applied VALUES (3002, now(), 'owner', 'index_align', 'app.later', '{}', '{}', '{}', '{}', '{}', 2, 1);
 SQL
+sql('shop', <<'SQL');
+SET ROLE mallory;
+INSERT INTO dense.applied VALUES (3003, now(), 'owner', 'index_align',
+  dense_internal.pending(dense_internal.reference((SELECT min(oid) FROM pg_class WHERE relnamespace = 'app'::regnamespace))),
+  '{}', '{}', '{}', '{}', '{}', 2, 1);
+SQL
+is(sql('shop', 'SELECT count(*) FROM dense.applied WHERE id = 3003'),
+	'0', 'no note on a relation of another role, by way of its OID');
 my $notes = 'SELECT id, relation FROM dense.applied WHERE id > 3000 ORDER BY id';
 is(sql('shop', $notes), "3001|-\n3002|-", 'notes on an index that does not exist');
 sql('shop', <<'SQL');
@@ -231,6 +239,20 @@ is(sql('shop', $notes), "3001|app.renamed\n3002|-", 'undo() keeps the note on an
 is(sql('shop', 'SELECT count(*) FROM dense.applied WHERE relation::text = \'app.labels\''),
 	'0', 'undo() has taken back the change of types');
 sql('shop', 'DROP TABLE app.labels; DELETE FROM dense.applied WHERE id > 3000');
+
+# Functions that every role may call do not trust the functions of a feature that is not installed.
+sql('postgres', 'CREATE DATABASE plain');
+sql('plain', 'CREATE EXTENSION pg_dense; GRANT CREATE ON DATABASE plain TO mallory');
+is( sql('plain', <<'SQL'), "|||f\n", 'functions of others that return other types');
+SET ROLE mallory;
+CREATE SCHEMA vertical_partition_internal;
+CREATE FUNCTION vertical_partition_internal.layout(v regclass, OUT hot oid, OUT cold oid, OUT cold_columns int8)
+LANGUAGE sql AS 'SELECT 1::oid, 1::oid, 64::int8';
+CREATE SCHEMA index_align;
+CREATE FUNCTION index_align.item_alignment(regclass) RETURNS text LANGUAGE sql AS 'SELECT ''eight''::text';
+SELECT * FROM dense_internal.split_parts('pg_class'::regclass);
+SELECT dense_internal.item_alignment('pg_class_oid_index'::regclass);
+SQL
 
 # Another table that takes the place of the table is not changed.
 sql('shop', <<'SQL');
