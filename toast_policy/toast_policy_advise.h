@@ -40,6 +40,13 @@ typedef struct TpProposal
 	int			nplaces;
 } TpProposal;
 
+/* toast_policy_advise_choose.c */
+extern void tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals,
+								int number);
+extern void tp_choose(TpProposal *proposal);
+extern char *tp_proposal_reason(const TpProposal *proposal, int64 bytes);
+extern char *tp_proposal_risk(const TpProposal *proposal);
+
 /* toast_policy_advise_statement.c */
 extern void tp_find_places(TpProposal *proposal, Oid relid);
 extern bool tp_any_own(const TpProposal *proposal);
