@@ -74,9 +74,12 @@ extern void vp_progress_total(int64 total);
 /* vertical_partition_rewrite.c */
 extern bool vp_planner_hooked;
 
+/* vertical_partition_truncate.c */
+extern bool vp_is_truncating(Oid part);
+extern bool vp_truncate_split(TruncateStmt *stmt);
+
 /* vertical_partition_utility.c */
 extern bool vp_is_copying(Oid view);
-extern bool vp_is_truncating(Oid part);
 
 /* vertical_partition_write.c */
 extern PGDLLEXPORT Datum vp_write_row(PG_FUNCTION_ARGS);

@@ -70,6 +70,34 @@ vp_lock_view(const RangeVar *name, bool owned)
 }
 
 /*
+ * If the name is that of a split view, lock the view and return a copy of its
+ * layout.  Otherwise return NULL.  If no relation has the name, the command
+ * itself raises the error.
+ */
+VpLayout *
+vp_split_view(RangeVar *name)
+{
+	const VpLayout *cached;
+	VpLayout   *layout;
+	Oid			relid;
+
+	relid = vp_lock_view(name, false);
+	if (!OidIsValid(relid))
+		return NULL;
+	if ((cached = vp_layout(relid)) == NULL)
+	{
+		UnlockRelationOid(relid, AccessShareLock);
+		return NULL;
+	}
+
+	layout = palloc(sizeof(VpLayout));
+	*layout = *cached;
+	layout->columns = palloc(Max(layout->natts, 1) * sizeof(VpColumn));
+	memcpy(layout->columns, cached->columns, layout->natts * sizeof(VpColumn));
+	return layout;
+}
+
+/*
  * Return true if the view has the trigger of a split table, and so does not
  * only look like a split view.
  */

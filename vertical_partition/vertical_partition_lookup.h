@@ -31,6 +31,7 @@ typedef struct VpDdl
 
 extern void vp_changed(const char *name);
 extern Oid	vp_lock_view(const RangeVar *name, bool owned);
+extern VpLayout *vp_split_view(RangeVar *name);
 extern bool vp_has_trigger(Oid view);
 extern bool vp_carries(const VpDdl *ddl);
 extern VpDdl *vp_find_split(RangeVar *name);
