@@ -38,10 +38,8 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
@@ -50,13 +48,13 @@
 #include "nodes/makefuncs.h"
 #include "parser/parse_type.h"
 #include "tcop/utility.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compact_auto.h"
 #include "compact_ddl.h"
 #include "compact_scalar.h"
 #include "compact_types.h"
@@ -67,18 +65,6 @@
  * Makefile
  */
 #define MAX_INSTALLED_LENGTH	64
-
-/* Properties of the statement whose columns are examined. */
-typedef struct AutoContext
-{
-	const char *relname;		/* for messages */
-	Oid			owner;			/* of the table */
-	CreateStmt *create;			/* the statement, or NULL for ALTER TABLE */
-	List	   *excluded;		/* names of columns that keep their type */
-	List	   *foreign_keys;	/* Constraints of the table */
-	List	   *missing;		/* names of extensions that are not created */
-	bool		detailed;		/* has the limit in bytes been reported? */
-} AutoContext;
 
 static bool auto_char = false;
 static bool auto_varchar = false;
@@ -154,7 +140,7 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
  * missing extensions.
  */
 static Oid
-find_compact_type(AutoContext *context, bool varchar, int length)
+find_compact_type(CompactAutoContext *context, bool varchar, int length)
 {
 	char		name[NAMEDATALEN];
 	Oid			extid;
@@ -257,218 +243,13 @@ column_is_special(const ColumnDef *column)
 }
 
 /*
- * Return the attribute numbers of the primary key, in the order of the key, or
- * NIL if there is no primary key.
- */
-static List *
-primary_key_attributes(Oid relid)
-{
-	Relation	rel = table_open(ConstraintRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	List	   *result = NIL;
-
-	ScanKeyInit(&key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		if (((Form_pg_constraint) GETSTRUCT(tuple))->contype == CONSTRAINT_PRIMARY)
-		{
-			bool		isnull;
-			Datum		datum = heap_getattr(tuple, Anum_pg_constraint_conkey,
-											 RelationGetDescr(rel), &isnull);
-			Datum	   *attnums;
-			int			nattnums = 0;
-
-			if (!isnull)
-				deconstruct_array(DatumGetArrayTypeP(datum), INT2OID, sizeof(int16), true,
-								  TYPALIGN_SHORT, &attnums, NULL, &nattnums);
-			for (int i = 0; i < nattnums; i++)
-				result = lappend_int(result, DatumGetInt16(attnums[i]));
-			break;
-		}
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-
-	return result;
-}
-
-/* Return the column names of the primary key that the statement creates. */
-static List *
-primary_key_columns(const CreateStmt *stmt)
-{
-	ListCell   *lc;
-
-	foreach(lc, stmt->tableElts)
-	{
-		Node	   *element = lfirst(lc);
-
-		if (IsA(element, Constraint) && ((Constraint *) element)->contype == CONSTR_PRIMARY)
-			return ((Constraint *) element)->keys;
-		if (IsA(element, ColumnDef))
-		{
-			ColumnDef  *column = (ColumnDef *) element;
-			ListCell   *lc2;
-
-			foreach(lc2, column->constraints)
-			{
-				if (lfirst_node(Constraint, lc2)->contype == CONSTR_PRIMARY)
-					return list_make1(makeString(column->colname));
-			}
-		}
-	}
-
-	return NIL;
-}
-
-/*
- * Return true if the statement creates this table.  Compare only the names: a
- * wrong result can only lead to another choice of a type.
- */
-static bool
-is_created_table(const CreateStmt *stmt, const RangeVar *table)
-{
-	char	   *nspname;
-
-	if (strcmp(stmt->relation->relname, table->relname) != 0)
-		return false;
-	if (table->schemaname == NULL)
-		return true;
-	nspname = get_namespace_name(RangeVarGetCreationNamespace(stmt->relation));
-
-	return nspname != NULL && strcmp(nspname, table->schemaname) == 0;
-}
-
-/* Return true if the foreign key refers to the table that the statement creates. */
-static bool
-is_self_reference(const AutoContext *context, const Constraint *constraint)
-{
-	return context->create != NULL && is_created_table(context->create, constraint->pktable);
-}
-
-/*
- * Return the type of the column that column n (from 0) of the foreign key
- * refers to, or InvalidOid if the type is not known.  If the foreign key
- * refers to the table that the statement creates, return the compact type that
- * was chosen for the column, or InvalidOid if it has none.
- */
-static Oid
-referenced_type(const AutoContext *context, const Constraint *constraint, int n)
-{
-	List	   *names = constraint->pk_attrs;
-	Oid			relid;
-	AttrNumber	attnum;
-
-	if (is_self_reference(context, constraint))
-	{
-		ListCell   *lc;
-
-		if (names == NIL)
-			names = primary_key_columns(context->create);
-		if (n >= list_length(names))
-			return InvalidOid;
-		foreach(lc, context->create->tableElts)
-		{
-			ColumnDef  *column = lfirst(lc);
-
-			if (IsA(column, ColumnDef) && column->typeName != NULL &&
-				strcmp(column->colname, strVal(list_nth(names, n))) == 0)
-				return column->typeName->typeOid;
-		}
-		return InvalidOid;
-	}
-
-	relid = RangeVarGetRelid(constraint->pktable, NoLock, true);
-	if (!OidIsValid(relid))
-		return InvalidOid;
-	if (names == NIL)
-	{
-		List	   *attributes = primary_key_attributes(relid);
-
-		if (n >= list_length(attributes))
-			return InvalidOid;
-		attnum = list_nth_int(attributes, n);
-	}
-	else
-	{
-		if (n >= list_length(names))
-			return InvalidOid;
-		attnum = get_attnum(relid, strVal(list_nth(names, n)));
-	}
-	if (attnum <= 0)
-		return InvalidOid;
-
-	return get_atttype(relid, attnum);
-}
-
-/* Return true if every column that this column refers to has the type. */
-static bool
-references_have_type(const AutoContext *context, const ColumnDef *column, Oid typid)
-{
-	ListCell   *lc;
-
-	foreach(lc, column->constraints)
-	{
-		Constraint *constraint = lfirst_node(Constraint, lc);
-
-		if (constraint->contype == CONSTR_FOREIGN &&
-			referenced_type(context, constraint, 0) != typid)
-			return false;
-	}
-	foreach(lc, context->foreign_keys)
-	{
-		Constraint *constraint = lfirst_node(Constraint, lc);
-		int			n = 0;
-		ListCell   *lc2;
-
-		foreach(lc2, constraint->fk_attrs)
-		{
-			if (strcmp(strVal(lfirst(lc2)), column->colname) == 0 &&
-				referenced_type(context, constraint, n) != typid)
-				return false;
-			n++;
-		}
-	}
-
-	return true;
-}
-
-/* Return true if the column refers to the table that the statement creates. */
-static bool
-refers_to_itself(const AutoContext *context, const ColumnDef *column)
-{
-	ListCell   *lc;
-
-	foreach(lc, column->constraints)
-	{
-		Constraint *constraint = lfirst_node(Constraint, lc);
-
-		if (constraint->contype == CONSTR_FOREIGN && is_self_reference(context, constraint))
-			return true;
-	}
-	foreach(lc, context->foreign_keys)
-	{
-		Constraint *constraint = lfirst_node(Constraint, lc);
-
-		if (is_self_reference(context, constraint) &&
-			list_member(constraint->fk_attrs, makeString(column->colname)))
-			return true;
-	}
-
-	return false;
-}
-
-/*
  * Return a TypeName of the compact type that replaces the declared type of the
  * column, or NULL if there is none.  Return NULL also if another user could
  * drop the type together with the column.  The column then keeps the type that
  * the application asked for.  Report the column and its type in a NOTICE.
  */
 static TypeName *
-compact_type_name(AutoContext *context, const ColumnDef *column, const char *colname)
+compact_type_name(CompactAutoContext *context, const ColumnDef *column, const char *colname)
 {
 	Oid			typid;
 	Oid			compact;
@@ -480,7 +261,7 @@ compact_type_name(AutoContext *context, const ColumnDef *column, const char *col
 	if (!is_character_type(column->typeName, &typid, &length))
 		return NULL;
 	compact = find_compact_type(context, typid == VARCHAROID, length);
-	if (!OidIsValid(compact) || !references_have_type(context, column, compact))
+	if (!OidIsValid(compact) || !compact_auto_references_have_type(context, column, compact))
 		return NULL;
 	drop = compact_ddl_who_could_drop(compact, context->owner);
 	if (drop)
@@ -513,7 +294,7 @@ compact_type_name(AutoContext *context, const ColumnDef *column, const char *col
 
 /* Give a new column its compact type, if there is one. */
 static void
-choose_type(AutoContext *context, ColumnDef *column)
+choose_type(CompactAutoContext *context, ColumnDef *column)
 {
 	TypeName   *typeName;
 
@@ -527,7 +308,7 @@ choose_type(AutoContext *context, ColumnDef *column)
 
 /* Report the missing extensions, once for each statement. */
 static void
-report_missing(const AutoContext *context)
+report_missing(const CompactAutoContext *context)
 {
 	StringInfoData names;
 	ListCell   *lc;
@@ -555,7 +336,7 @@ report_missing(const AutoContext *context)
  * constraint.
  */
 static void
-note_constraint(AutoContext *context, const Constraint *constraint)
+note_constraint(CompactAutoContext *context, const Constraint *constraint)
 {
 	ListCell   *lc;
 
@@ -580,7 +361,7 @@ note_constraint(AutoContext *context, const Constraint *constraint)
  * foreign keys.
  */
 static void
-note_keys_of_schema(AutoContext *context)
+note_keys_of_schema(CompactAutoContext *context)
 {
 	ListCell   *lc;
 
@@ -615,7 +396,7 @@ note_keys_of_schema(AutoContext *context)
 static void
 choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 {
-	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId(),.create = stmt};
+	CompactAutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId(),.create = stmt};
 	ListCell   *lc;
 
 	/*
@@ -666,7 +447,7 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 		foreach(lc, stmt->tableElts)
 		{
 			if (IsA(lfirst(lc), ColumnDef) &&
-				refers_to_itself(&context, lfirst(lc)) == (self == 1))
+				compact_auto_refers_to_itself(&context, lfirst(lc)) == (self == 1))
 				choose_type(&context, lfirst(lc));
 		}
 	}
@@ -688,42 +469,6 @@ column_exists(Oid relid, const char *colname)
 	return false;
 }
 
-/* Return true if a foreign key has the column on either side. */
-static bool
-column_is_in_foreign_key(Oid relid, AttrNumber attnum)
-{
-	Relation	rel = table_open(ConstraintRelationId, AccessShareLock);
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		result = false;
-
-	/* pg_constraint has no index on the referenced table, so read all rows */
-	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
-	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
-
-		if (form->contype == CONSTRAINT_FOREIGN &&
-			(form->conrelid == relid || form->confrelid == relid))
-		{
-			int			count;
-			AttrNumber	conkey[INDEX_MAX_KEYS];
-			AttrNumber	confkey[INDEX_MAX_KEYS];
-
-			DeconstructFkConstraintRow(tuple, &count, conkey, confkey,
-									   NULL, NULL, NULL, NULL, NULL);
-			for (int i = 0; i < count; i++)
-				result = result ||
-					(form->conrelid == relid && conkey[i] == attnum) ||
-					(form->confrelid == relid && confkey[i] == attnum);
-		}
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-
-	return result;
-}
-
 /*
  * Choose the type for ALTER TABLE ... ALTER COLUMN ... TYPE.  A compact_text
  * column stays compact_text.  A compact_charN column gets the compact type of
@@ -731,7 +476,7 @@ column_is_in_foreign_key(Oid relid, AttrNumber attnum)
  * type on both sides.
  */
 static void
-choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
+choose_for_alter_type(CompactAutoContext *context, Oid relid, AlterTableCmd *cmd)
 {
 	ColumnDef  *column = (ColumnDef *) cmd->def;
 	AttrNumber	attnum = get_attnum(relid, cmd->name);
@@ -747,7 +492,7 @@ choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
 	if (compact_string_kind(present) != (typid == VARCHAROID ? COMPACT_STRING_TEXT : COMPACT_STRING_CHAR))
 		return;
 	if (typid == BPCHAROID && get_typlen(present) != length &&
-		column_is_in_foreign_key(relid, attnum))
+		compact_auto_column_is_in_foreign_key(relid, attnum))
 		return;
 
 	typeName = compact_type_name(context, column, cmd->name);
@@ -782,7 +527,7 @@ choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
 static void
 choose_for_alter(AlterTableStmt *stmt)
 {
-	AutoContext context = {.relname = stmt->relation->relname};
+	CompactAutoContext context = {.relname = stmt->relation->relname};
 	Oid			relid;
 	char		relkind;
 	ListCell   *lc;
