@@ -1,6 +1,6 @@
 # Test "tools/patches compile", on a "release" of three files.  Each patch of a series must compile
 # on top of the earlier patches without a warning.  All series together must compile, too.  The tool
-# compiles a combination that has passed again only if it has changed.
+# compiles a combination that has passed again only if it has changed, also in another checkout.
 use strict;
 use warnings FATAL => 'all';
 
@@ -110,6 +110,23 @@ is( "$code $out $err",
 	"0 17: each patch of alpha compiles without a warning\n ",
 	'the same series passes again');
 is(calls(), '', 'the same series is not compiled again');
+
+# A fresh checkout has only the file that --record writes.
+my $record = "$dir/tools/patches-compiled";
+ok(!-e $record, 'nothing is recorded without --record');
+($code, $out, $err) = run_tool($dir, 'tools/patches', 'compile', '--record', '17');
+is($code, 0, 'the result is recorded') or diag $err;
+like(
+	read_file($record),
+	qr/\A17 alpha [0-9a-f]{64}\n17 bundle [0-9a-f]{64}\n\z/,
+	'the record has a line for each combination');
+system_ok('rm', '-r', "$dir/build/17/compiled");
+is((compile())[0], 0, 'a recorded series passes');
+is(calls(), '', 'a recorded series is not compiled');
+series('alpha', { 'src/a.c' => $release{'src/a.c'} =~ s/TEN/TEN + 2/r });
+calls();
+is((compile())[0], 0, 'another series passes');
+is(calls(), 'a.c a.c', 'another series than the recorded one is compiled');
 
 # One patch changes a function in a file, and a later patch changes the caller of this
 # function in another file.
