@@ -249,7 +249,7 @@ is( system($bench, 'report', '--results', $results,
 	0,
 	'bench/run report succeeds');
 my $html = slurp_file("$work/report.html");
-my @charts = $html =~ /<figure>/g;
+my @charts = $html =~ /<figure class=/g;
 cmp_ok(scalar(@charts), '>=', 5, 'the page has charts of each study');
 like($html, qr/policy\.lz4hc/, 'the charts name the variants');
 like($html, qr/> error</, 'a chart shows an error');

@@ -198,7 +198,7 @@ is($said{"bytes_per_update.$_"}, 'met', "the bar is met: bytes of an update of $
   bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown',
 	"$work/benchmarks.md");
 is($code, 0, 'bench/run report succeeds') or diag($out, $err);
-my @charts = slurp_file("$work/report.html") =~ /<figure>/g;
+my @charts = slurp_file("$work/report.html") =~ /<figure class=/g;
 is(scalar(@charts), 3, 'the page has the charts of the study');
 my $markdown = slurp_file("$work/benchmarks.md");
 like($markdown, qr/^## vertical-partition$/m, 'the tables have a section of the study');
