@@ -194,7 +194,8 @@ is_deeply(
 	[qw(--bin --immediate --initdb-arg --port --set --superuser)],
 	'the options of tools/cluster');
 is_deeply([ options_of(read_file("$dir/tools/patches")) ],
-	['--force'], 'the option of tools/patches');
+	['--force', '--record'],
+	'the options of tools/patches');
 is_deeply(
 	[ commands_of(read_file("$dir/tools/patches")) ],
 	[qw(tree port export check compile)],
