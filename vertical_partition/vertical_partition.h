@@ -27,13 +27,13 @@ typedef struct VpUserCode
 {
 	struct ErrorContextCallback *stack;
 	char	   *statement;
-	bool		in_user_code;
+	int			depth;
 } VpUserCode;
 
 /* vertical_partition_context.c */
 extern void vp_enter_user_code(VpUserCode *saved, const char *statement);
 extern void vp_leave_user_code(const VpUserCode *saved);
-extern bool vp_runs_user_code(void);
+extern int	vp_user_depth(void);
 extern void vp_call_quietly(void (*function) (void *), void *argument);
 extern void vp_call(const char *query);
 extern void vp_run_statement(const char *statement);
@@ -51,6 +51,7 @@ typedef struct VpProgress
 {
 	bool		active;			/* does one of these functions run? */
 	bool		muted;			/* does code of users within it run another? */
+	int			depth;			/* vp_user_depth() when it began */
 	int			command;		/* number of the command, or 0 */
 	int			phase;
 	Oid			relid;

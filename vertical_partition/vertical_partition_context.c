@@ -47,7 +47,9 @@ PG_FUNCTION_INFO_V1(vp_tell);
 
 /* The statement that runs code of users now, or NULL if our functions run */
 static char *vp_user_statement = NULL;
-static bool vp_in_user_code = false;
+
+/* How many times our functions have begun, and not ended, to run code of users */
+static int	user_depth = 0;
 
 /* The caller's error_context_stack, below that of our functions */
 static ErrorContextCallback *vp_callers_stack = NULL;
@@ -61,10 +63,10 @@ vp_enter_user_code(VpUserCode *saved, const char *statement)
 {
 	saved->stack = error_context_stack;
 	saved->statement = vp_user_statement;
-	saved->in_user_code = vp_in_user_code;
+	saved->depth = user_depth;
 	error_context_stack = NULL;
 	vp_user_statement = statement ? MemoryContextStrdup(TopTransactionContext, statement) : NULL;
-	vp_in_user_code = true;
+	user_depth++;
 }
 
 /* End to run code of users.  After an error, vp_call_quietly() does this. */
@@ -75,14 +77,19 @@ vp_leave_user_code(const VpUserCode *saved)
 		pfree(vp_user_statement);
 	error_context_stack = saved->stack;
 	vp_user_statement = saved->statement;
-	vp_in_user_code = saved->in_user_code;
+	user_depth = saved->depth;
 }
 
-/* Return true if code of users runs now, and not a function of ours. */
-bool
-vp_runs_user_code(void)
+/*
+ * Return how many times our functions have begun, and not ended, to run code
+ * of users.  An error that neither vp_call_quietly() nor an outer
+ * vp_leave_user_code() sees leaves the number too high, so compare it only
+ * with an earlier one.
+ */
+int
+vp_user_depth(void)
 {
-	return vp_in_user_code;
+	return user_depth;
 }
 
 /*
@@ -116,7 +123,7 @@ vp_call_quietly(void (*function) (void *), void *argument)
 {
 	MemoryContext context = CurrentMemoryContext;
 	char	   *statement = vp_user_statement;
-	bool		in_user_code = vp_in_user_code;
+	int			depth = user_depth;
 	ErrorContextCallback *stack = vp_callers_stack;
 
 	PG_TRY();
@@ -124,17 +131,16 @@ vp_call_quietly(void (*function) (void *), void *argument)
 		vp_callers_stack = error_context_stack;
 		error_context_stack = NULL;
 		vp_user_statement = NULL;
-		vp_in_user_code = false;
 		function(argument);
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
 		const char *run = vp_user_statement;
-		bool		by_user = vp_in_user_code;
+		bool		by_user = user_depth > depth;
 
 		vp_user_statement = statement;
-		vp_in_user_code = in_user_code;
+		user_depth = depth;
 		vp_callers_stack = stack;
 
 		MemoryContextSwitchTo(context);
@@ -159,7 +165,7 @@ vp_call_quietly(void (*function) (void *), void *argument)
 	PG_END_TRY();
 
 	vp_user_statement = statement;
-	vp_in_user_code = in_user_code;
+	user_depth = depth;
 	vp_callers_stack = stack;
 }
 

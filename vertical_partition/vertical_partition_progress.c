@@ -87,7 +87,7 @@ forget_statement(void)
 static bool
 is_ignored(void)
 {
-	return progress.muted || vp_runs_user_code();
+	return progress.muted || vp_user_depth() > progress.depth;
 }
 
 static bool
@@ -131,13 +131,14 @@ void
 vp_progress_begin(VpProgress *saved)
 {
 	*saved = progress;
-	if (progress.muted || (progress.command != 0 && vp_runs_user_code()))
+	if (progress.muted || (progress.command != 0 && vp_user_depth() > progress.depth))
 	{
 		progress.muted = true;
 		return;
 	}
 	memset(&progress, 0, sizeof(progress));
 	progress.active = true;
+	progress.depth = vp_user_depth();
 }
 
 /*

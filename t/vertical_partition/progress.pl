@@ -210,6 +210,37 @@ is( $node->safe_psql(
 	'1000|500500|3|100',
 	'what the code of the user does is done');
 
+# DDL on another split table that the code of the user runs while an index is built calls our
+# functions, which do not end the index.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE shrunk (id int PRIMARY KEY, a text, b text, c text);
+SELECT vertical_partition.split('shrunk', '{b,c}');
+CREATE FUNCTION shrinks() RETURNS void LANGUAGE plpgsql AS $$ BEGIN ALTER TABLE public.shrunk DROP COLUMN IF EXISTS c; END $$;
+CREATE FUNCTION alters(i int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT i';
+CREATE TABLE altering (id int PRIMARY KEY, n int, c text);
+INSERT INTO altering SELECT i, i, 'c' FROM generate_series(1, 1000) i;
+CREATE INDEX ON altering (alters(n));
+CREATE OR REPLACE FUNCTION alters(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+    IF i = 600 THEN
+        PERFORM public.shrinks();
+    ELSIF i IN (599, 601) THEN
+        PERFORM pg_advisory_xact_lock_shared(i);
+    END IF;
+    RETURN i;
+END
+$$;
+SQL
+stops_at(
+	q{SELECT vertical_partition.split('altering', '{c}')},
+	advisory(599, qr/^split\|building indexes and constraints\|\d+\|\d+\|0$/, 'building indexes'),
+	advisory(601, qr/^split\|building indexes and constraints\|\d+\|\d+\|0$/, 'building indexes'));
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'shrunk'::regclass AND attname = 'c'}),
+	'0',
+	'the column is dropped');
+
 $brake->quit;
 $worker->quit;
 $node->stop;
