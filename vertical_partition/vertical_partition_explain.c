@@ -59,8 +59,11 @@ is_hot_only(const SplitUse *use, Index rti)
 	rte = rt_fetch(rti, use->stmt->rtable);
 
 	/*
-	 * the target of a statement looks marked, too, but has the permissions of
-	 * the user
+	 * The target of a statement looks marked, too, but has the permissions of
+	 * the user.  In the action of a rule, it has those of the rule's owner:
+	 * then an UPDATE that names the hot part counts, too, if it also uses the
+	 * view.  If the view has security_invoker, the hot part has the
+	 * permissions of the user and never counts.
 	 */
 	return rte->rtekind == RTE_RELATION && rte->relid == use->hot && !rte->inFromCl && rte->perminfoindex != 0 &&
 		OidIsValid(getRTEPermissionInfo(use->stmt->permInfos, rte)->checkAsUser);
