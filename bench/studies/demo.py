@@ -141,6 +141,11 @@ def _direct_io() -> bool:
 
 
 class Demo:
+    """The databases and the runs.
+
+    The stack of session() cleans up after an error, because a second interrupt does not stop that.
+    """
+
     def __init__(self, options: Options, stack: ExitStack) -> None:
         self.options = options
         self.stack = stack
@@ -183,58 +188,60 @@ class Demo:
 
     def measure(self, found: Limits, number: int, stage: Stage, title: str) -> None:
         options = self.options
+        # run() removes a copy that is not complete
         running = self.cluster.copy_to(RUNNING)
-        with ExitStack() as stack:
-            group = None
-            if found.group:
-                group = tpcc.limit(options, options.memory, running, stack)
-            else:
-                cgroup.evict(running.data)
-            stack.callback(quietly, running.remove)
-            settings = {**tpcc.BASE_SETTINGS, "shared_buffers": options.shared_buffers}
-            running.start(
-                settings | stage.settings | stage.measured | found.settings,
-                group.join_prefix() if group else (),
-            )
-            plan = workload.Load(
-                options.warehouses,
-                options.scale,
-                options.clients,
-                options.warmup,
-                options.seconds,
-                options.seed,
-            )
-            whole = int(options.warmup + options.seconds)
-            with progress() as bars:
-                task = bars.add_task(title, total=whole)
-                try:
-                    sample = workload.run(
-                        running,
-                        DATABASES[stage.name],
-                        plan,
-                        work() / "demo",
-                        number,
-                        lambda passed: bars.advance(task, passed),
-                        block_device(CLUSTERS),
-                        group,
-                    )
-                except (BenchError, psycopg.Error) as error:
-                    if group and group.kills():
-                        raise BenchError(
-                            f"{options.memory} MB are too few: a process of the server was killed, see --memory"
-                        ) from error
-                    raise
-                bars.update(task, completed=whole)
-            sample["wal_cached"] = pagecache.resident_below(running.data / "pg_wal")
-            if stage.name == LAST.name:
-                self.fallback = reason_of_fallback(Path(running.log))
-            if group:
-                group.lift()
-            with running.connect(DATABASES[stage.name]) as connection, console.status(
-                "checking the twelve consistency conditions"
-            ):
-                sample["conditions"] = check.check(connection, stage.title)
-            self.samples[stage.name].append(sample)
+        left = self.stack.enter_context(ExitStack())
+        group = None
+        if found.group:
+            group = tpcc.limit(options, options.memory, running, left)
+        else:
+            cgroup.evict(running.data)
+        left.callback(quietly, running.remove)
+        settings = {**tpcc.BASE_SETTINGS, "shared_buffers": options.shared_buffers}
+        running.start(
+            settings | stage.settings | stage.measured | found.settings,
+            group.join_prefix() if group else (),
+        )
+        plan = workload.Load(
+            options.warehouses,
+            options.scale,
+            options.clients,
+            options.warmup,
+            options.seconds,
+            options.seed,
+        )
+        whole = int(options.warmup + options.seconds)
+        with progress() as bars:
+            task = bars.add_task(title, total=whole)
+            try:
+                sample = workload.run(
+                    running,
+                    DATABASES[stage.name],
+                    plan,
+                    work() / "demo",
+                    number,
+                    lambda passed: bars.advance(task, passed),
+                    block_device(CLUSTERS),
+                    group,
+                )
+            except (BenchError, psycopg.Error) as error:
+                if group and group.kills():
+                    raise BenchError(
+                        f"{options.memory} MB are too few: a process of the server was killed, see --memory"
+                    ) from error
+                raise
+            bars.update(task, completed=whole)
+        sample["wal_cached"] = pagecache.resident_below(running.data / "pg_wal")
+        if stage.name == LAST.name:
+            self.fallback = reason_of_fallback(Path(running.log))
+        if group:
+            group.lift()
+        with running.connect(DATABASES[stage.name]) as connection, console.status(
+            "checking the twelve consistency conditions"
+        ):
+            sample["conditions"] = check.check(connection, stage.title)
+        self.samples[stage.name].append(sample)
+        left.close()
 
     def measure_all(self, found: Limits) -> None:
         runs = list(interleave(self.stages, self.options.pairs))
@@ -467,26 +474,28 @@ def run(options: Options) -> None:
         found = limits(options)
         demo = Demo(options, stack)
         tpcc.require_settings(demo.stages)
-        for cluster in (demo.cluster, Cluster(RUNNING, bindir("dense"))):
+        undo = stack.enter_context(ExitStack())
+        for cluster, where in (
+            (demo.cluster, undo),
+            (Cluster(RUNNING, bindir("dense")), stack),
+        ):
+            where.callback(quietly, cluster.remove)
             quietly(cluster.remove)
-        undo = ExitStack()
-        undo.callback(quietly, demo.cluster.remove)
-        with undo:
-            demo.load_all()
-            demo.measure_all(found)
-            sizes, loads = size_rows(demo), load_rows(demo)
-            console.print()
-            show(demo, found, sizes + loads)
-            plotted = [loads[-1], *loads[:-1], sizes[0], sizes[2]]
-            plot(plotted)
-            path = write_picture(demo, found, plotted)
-            shown = path.relative_to(TOP) if path.is_relative_to(TOP) else path
-            console.print(f"\nThe same plot as a picture: {shown}", soft_wrap=True, markup=False)
-            show_features(demo)
-            if options.keep:
-                (last,) = stages((LAST.name,))
-                demo.cluster.start(tpcc.BASE_SETTINGS | last.settings | last.measured)
-                undo.pop_all()
+        demo.load_all()
+        demo.measure_all(found)
+        sizes, loads = size_rows(demo), load_rows(demo)
+        console.print()
+        show(demo, found, sizes + loads)
+        plotted = [loads[-1], *loads[:-1], sizes[0], sizes[2]]
+        plot(plotted)
+        path = write_picture(demo, found, plotted)
+        shown = path.relative_to(TOP) if path.is_relative_to(TOP) else path
+        console.print(f"\nThe same plot as a picture: {shown}", soft_wrap=True, markup=False)
+        show_features(demo)
+        if options.keep:
+            (last,) = stages((LAST.name,))
+            demo.cluster.start(tpcc.BASE_SETTINGS | last.settings | last.measured)
+            undo.pop_all()
     kept(demo)
     farewell()
 

@@ -8,7 +8,7 @@
 # - it names its limits, also where the machine has none;
 # - its table, its plot and its picture have the same figures for both databases;
 # - it says what each feature did;
-# - it removes its server, and with --keep it leaves one with both databases.
+# - it removes its server, also after an error, and with --keep it leaves one with both databases.
 #
 use strict;
 use warnings FATAL => 'all';
@@ -120,6 +120,36 @@ PYTHON
 Limits of the server: shared_buffers 8MB, memory not limited.
 
 All data stay in memory {}
+LINES
+
+# After an error, everything is removed, also a copy that is not complete, and a second interrupt
+# does not stop that.
+is(python(<<'PYTHON'), <<'LINES' =~ s/\n\z//r, 'an error leaves nothing');
+import signal
+from bench.lib.console import BenchError
+from bench.studies import demo
+
+def fails(cluster, name):
+    print("copy to", name)
+    raise BenchError("no space")
+
+def remove(cluster):
+    print("remove", cluster.name, signal.getsignal(signal.SIGTERM) == signal.SIG_IGN)
+
+demo.introduce = demo.tpcc.require_settings = demo.Demo.load_all = lambda *_: None
+demo.limits = lambda _: demo.Limits(False, False)
+demo.Cluster.copy_to, demo.Cluster.remove = fails, remove
+try:
+    demo.command.main(["--lite"], standalone_mode=False)
+except BenchError as error:
+    print(error)
+PYTHON
+remove demo False
+remove demo-run False
+copy to demo-run
+remove demo-run True
+remove demo True
+no space
 LINES
 
 # Repeats, with the limits of the machine if it has any, and a server to look around in
