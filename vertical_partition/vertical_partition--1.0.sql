@@ -82,9 +82,10 @@ CREATE TRIGGER leave_out BEFORE INSERT OR UPDATE OR DELETE ON vertical_partition
 FOR EACH ROW EXECUTE FUNCTION vertical_partition_internal.leave_out();
 ALTER TABLE vertical_partition_internal.row_pointers ENABLE REPLICA TRIGGER leave_out;
 
--- Record that the pointers of a split view are valid for the current file of its cold part.  Return
--- false if the pointers are not valid, because a subscription writes to the parts.
-CREATE FUNCTION vertical_partition_internal.set_row_pointers(cold regclass)
+-- Record that the pointers of a split view are valid for the current file of its cold part, or for no
+-- file if "valid" is false.  Return false if the pointers are not valid, also because a subscription
+-- writes to the parts.
+CREATE FUNCTION vertical_partition_internal.set_row_pointers(cold regclass, valid boolean DEFAULT true)
 RETURNS boolean LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
 
 -- Record that the pointers are valid for no file, so that rows of the cold part may be moved.
@@ -1334,7 +1335,7 @@ CREATE FUNCTION vertical_partition_internal.query_without(view regclass, columns
 RETURNS text LANGUAGE C STABLE STRICT AS 'MODULE_PATHNAME', 'vp_query_without';
 
 -- Recreate the view of a split table without some of its columns, because columns of a view cannot
--- be dropped.  Return the OID of the new view.
+-- be dropped.  Return the OID of the new view.  The caller restores its key.
 CREATE FUNCTION vertical_partition_internal.shrink(view regclass, dropped name[])
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1352,7 +1353,6 @@ DECLARE
     options text;
     defaults text[];
     surface text[];
-    had_key boolean := EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = view AND c.contype = 'p');
     result oid;
 BEGIN
     SELECT * INTO class FROM pg_class c WHERE c.oid = view;
@@ -1389,9 +1389,6 @@ BEGIN
     PERFORM vertical_partition_internal.run(class.relowner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name)] || surface || defaults);
-    IF had_key THEN
-        PERFORM vertical_partition.declare_key(result);
-    END IF;
     RETURN result;
 END
 $$;
@@ -1731,6 +1728,7 @@ BEGIN
         RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     cascades := EXISTS (SELECT FROM unnest(definitions) d WHERE d.action LIKE '%DELETE%');
+    -- with declare_keys on, the view also gets its key when the first of these triggers is created
     PERFORM vertical_partition_internal.run(owner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name),
@@ -1739,9 +1737,6 @@ BEGIN
         || format('COMMENT ON TABLE %s IS %L', hot_name, format('hot part of the split table %1$s; a dump of %1$s alone has no rows, dump %1$s, %2$s and %3$s together',
             view_name, hot_name, cold_name))
         || vertical_partition_internal.hot_triggers(hot_oid, guarded, cascades) || surface || r.defaults);
-    IF current_setting('vertical_partition.declare_keys')::boolean THEN
-        PERFORM vertical_partition.declare_key(view_oid);
-    END IF;
     IF method = 'row_pointer' THEN
         PERFORM vertical_partition_internal.set_row_pointers(cold_oid);
     END IF;
@@ -1924,7 +1919,9 @@ BEGIN
             ARRAY(SELECT v.name FROM vertical_partition_internal.columns(relation) v)))
         || ARRAY(SELECT * FROM vertical_partition_internal.move_sequences(layout.cold, new_oid, '{}', new_oid, layout.cold_columns)) || surface;
     PERFORM vertical_partition_internal.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
-    PERFORM vertical_partition.forget_row_pointers(layout.cold);
+    IF layout.method = 'row_pointer' THEN
+        PERFORM vertical_partition_internal.set_row_pointers(layout.cold, false);
+    END IF;
     PERFORM vertical_partition_internal.run(owner, ARRAY[
         format('DROP VIEW %s', vertical_partition_internal.qualified_name(relation)),
         format('DROP TABLE %s, %s', vertical_partition_internal.qualified_name(layout.hot), vertical_partition_internal.qualified_name(layout.cold)),
@@ -2236,7 +2233,8 @@ AS $$
 $$;
 
 -- Return the proposal for a table or split view, or the reason why there is none.  Look for blockers
--- if there is a proposal, or if "always" is true.  This takes about as long as all the rest.
+-- if there is a proposal, or if "always" is true.  This takes about as long as all the rest.  Check the
+-- privilege here, because every user may execute this function.
 CREATE FUNCTION vertical_partition_internal.advise_one(relation regclass, always boolean, OUT columns name[], OUT hot_columns name[], OUT method text,
     OUT row_bytes_now float8, OUT hot_row_bytes float8, OUT cold_row_bytes float8, OUT updates float8, OUT written_now float8,
     OUT written_split float8, OUT hot_share float8, OUT bytes_now bigint, OUT bytes_after bigint, OUT reason text, OUT blockers text[],
@@ -2259,6 +2257,9 @@ DECLARE
     heap_bytes bigint;
     row_sizes float8[];
 BEGIN
+    IF NOT (has_table_privilege(rel, 'SELECT') OR has_any_column_privilege(rel, 'SELECT')) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', relation);
+    END IF;
     SELECT * INTO lay FROM vertical_partition_internal.layout(relation);
     is_split := lay.hot IS NOT NULL;
     reason := CASE WHEN NOT is_split THEN vertical_partition_internal.unsplittable(rel) END;
@@ -2452,8 +2453,6 @@ BEGIN
     IF wanted IS NOT NULL THEN
         IF NOT EXISTS (SELECT FROM pg_class k WHERE k.oid = wanted) THEN
             RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', wanted::oid);
-        ELSIF NOT (has_table_privilege(wanted, 'SELECT') OR has_any_column_privilege(wanted, 'SELECT')) THEN
-            RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', wanted);
         END IF;
         RETURN QUERY SELECT wanted, o.* FROM vertical_partition_internal.advise_one(wanted, true) o;
         RETURN;

@@ -36,6 +36,7 @@ extern void vp_leave_user_code(const VpUserCode *saved);
 extern int	vp_user_depth(void);
 extern void vp_call_quietly(void (*function) (void *), void *argument);
 extern void vp_call(const char *query);
+extern void vp_call_function(const char *name, Oid relation);
 extern void vp_run_statement(const char *statement);
 
 /* vertical_partition_link.c */

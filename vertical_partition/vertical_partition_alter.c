@@ -638,7 +638,7 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 		UnlockRelationOid(ddl->view, AccessShareLock);
 		lock_named(ddl, name);
 		if (ddl->layout.method == VP_ROW_POINTER)
-			vp_call(psprintf("SELECT vertical_partition.forget_row_pointers(%u)", ddl->layout.cold));
+			vp_call_function("forget_row_pointers", ddl->layout.cold);
 		views->objects = lappend(views->objects, name_list(ddl->view));
 		tables->objects = lappend(tables->objects, name_list(ddl->layout.hot));
 		tables->objects = lappend(tables->objects, name_list(ddl->layout.cold));

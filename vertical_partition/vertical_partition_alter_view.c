@@ -637,6 +637,7 @@ vp_shrink_view(const VpAlter *alter)
 	ListCell   *lc;
 	ShrinkView	shrink;
 	bool		saved = creating_extension;
+	bool		had_key = vp_has_key(alter->ddl->view);
 
 	vp_need_latest_snapshot(alter->ddl);
 	initStringInfo(&query);
@@ -659,5 +660,7 @@ vp_shrink_view(const VpAlter *alter)
 		creating_extension = saved;
 	}
 	PG_END_TRY();
+	if (had_key)
+		vp_restore_key(shrink.result);
 	return shrink.result;
 }

@@ -31,13 +31,16 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "vertical_partition.h"
@@ -200,6 +203,26 @@ void
 vp_run_statement(const char *statement)
 {
 	vp_call_quietly(run_user_statement, unconstify(char *, statement));
+}
+
+/*
+ * Call a function of the schema vertical_partition that takes a relation, and
+ * ignore its result.  A call from C needs no EXECUTE privilege, so that a
+ * command on a split table works on after a REVOKE on the function.
+ */
+void
+vp_call_function(const char *name, Oid relation)
+{
+	Oid			argtypes[] = {REGCLASSOID};
+	Oid			function;
+
+	function = LookupFuncName(list_make2(makeString("vertical_partition"), makeString(pstrdup(name))),
+							  lengthof(argtypes), argtypes, false);
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	(void) OidFunctionCall1(function, ObjectIdGetDatum(relation));
+	PopActiveSnapshot();
+	CommandCounterIncrement();
 }
 
 /* A call of an internal function */

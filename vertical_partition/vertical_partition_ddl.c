@@ -599,7 +599,7 @@ void
 vp_follow_file(const VpDdl *ddl, Oid file)
 {
 	if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != file)
-		vp_run_statement(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
+		vp_call_function("relink", ddl->view);
 }
 
 /*-------------------------------------------------------------------------

@@ -79,6 +79,13 @@ key_of(Oid view)
 	return result;
 }
 
+/* Return true if the view has a primary key. */
+bool
+vp_has_key(Oid view)
+{
+	return OidIsValid(key_of(view));
+}
+
 /*
  * Return true if the index of the hot part's primary key has that column, as
  * a key column or as an included column.
@@ -227,7 +234,7 @@ vp_follow_key(Oid view)
 	if (layout == NULL)
 		remove_key(view);
 	/* anybody can create a view of any tables that looks like a split view */
-	else if ((vp_declare_keys || OidIsValid(key_of(view))) &&
+	else if ((vp_declare_keys || vp_has_key(view)) &&
 			 vp_relation_owner(layout->hot) == layout->owner)
 		declare_key(view, layout);
 }
@@ -239,7 +246,7 @@ vp_follow_key(Oid view)
 bool
 vp_remove_key(Oid view)
 {
-	bool		found = OidIsValid(key_of(view));
+	bool		found = vp_has_key(view);
 
 	remove_key(view);
 	return found;

@@ -287,13 +287,14 @@ lock_cold_part(Oid cold)
 }
 
 /*
- * vertical_partition_internal.set_row_pointers(cold regclass) returns boolean
+ * vertical_partition_internal.set_row_pointers(cold regclass, valid boolean)
+ *		returns boolean
  *
  * Record that the pointers to the rows of a cold part are valid for its
- * current file.  Return false if the pointers are not valid, because a
- * subscription writes to the parts.  Errors: 42501 if the caller does not own
- * the part, 42809 if the table is not the cold part of a split table with row
- * pointers.
+ * current file, or for no file if "valid" is false.  Return false if the
+ * pointers are not valid, also because a subscription writes to the parts.
+ * Errors: 42501 if the caller does not own the part, 42809 if the table is not
+ * the cold part of a split table with row pointers.
  */
 Datum
 vp_set_row_pointers_of(PG_FUNCTION_ARGS)
@@ -310,7 +311,10 @@ vp_set_row_pointers_of(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not the cold part of a split table with row pointers", get_rel_name(cold))));
-	PG_RETURN_BOOL(vp_set_row_pointers(layout));
+	if (PG_GETARG_BOOL(1))
+		PG_RETURN_BOOL(vp_set_row_pointers(layout));
+	write_row_pointers(cold, false);
+	PG_RETURN_BOOL(false);
 }
 
 /*

@@ -562,6 +562,7 @@ my %refused = (
 	q{merge('role_a.two')} => 'must be owner of relation two',
 	q{relink('role_a.two')} => 'must be owner of relation two',
 	q{advise('role_a.own')} => 'permission denied for table role_a.own',
+	q{advise_one('role_a.own', true)} => 'permission denied for table role_a.own',
 	q{set_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
 	q{forget_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
 	q{lock('role_a.own'::regclass, NULL, true, NULL)} => 'must be owner of table own',
