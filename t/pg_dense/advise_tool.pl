@@ -45,6 +45,27 @@ my ($first, undef, $missing) = advise('--help');
 plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
 is($first, 0, '--help');
 
+# parameters of storage, in the spellings that the server takes
+my ($python) = slurp_file($tool) =~ /\A#!(\S+)/;
+my $import = "import sys; sys.path.insert(0, '$FindBin::RealBin/../../tools')";
+my ($spellings, $complaints) = run_command([ $python, '-B', '-c', <<"PYTHON" ]);
+$import
+from advisor.target import boolean, fillfactor
+print(*(fillfactor({"fillfactor": text}, 100) for text in
+    ("90", "90.0", "9e1", ".9E2", "0x5A", "0X5a.0", "0132", " +90 ", "90.5", "89.5001")))
+print(*(fillfactor({"fillfactor": text}, 100) for text in ("", "x", "9_0", "9", "101", "9e99", "1e999", "nan")), fillfactor({}, 70))
+print(*(boolean(text, True) for text in ("f", "FAL", "n", "no", "of", "off", "0")))
+print(*(boolean(text, False) for text in ("t", "tr", "Y", "yes", "on", "1")))
+print(*(boolean(text, default) for default in (True, False) for text in (None, "", "o", "00", "offf")))
+PYTHON
+is("$spellings\n$complaints", <<'SEEN', 'spellings of integers and booleans');
+90 90 90 90 90 90 90 90 90 90
+100 100 100 100 100 100 100 100 70
+False False False False False False False
+True True True True True True
+True True True True True False False False False False
+SEEN
+
 # wrong arguments, without a server
 fails(qr/missing argument 'DATABASE'; usage: /, 2);
 fails(qr/no such option: --nonsense/, 2, '--nonsense', 'shop');
@@ -109,6 +130,9 @@ CREATE TABLE app.typed (m app.mood, a bigint, t timestamptz, u timestamptz, tota
 INSERT INTO app.typed SELECT CASE WHEN i % 3 > 0 THEN 'good'::app.mood ELSE 'bad' END, i % 100, timestamptz '2026-01-01' + i * interval '1 second', '2026-01-01' FROM generate_series(1, 40000) i;
 CREATE TABLE app.keyed (article_id bigint, n bigint PRIMARY KEY, m bigint, k bigint);
 INSERT INTO app.keyed SELECT i % 100, i, i % 100, i % 50 FROM generate_series(1, 80000) i;
+CREATE TABLE app.sparse (m app.mood, a bigint, b bigint) WITH (fillfactor = 90.0);
+INSERT INTO app.sparse SELECT CASE WHEN i = 1 THEN 'good'::app.mood END, i % 100, i % 100 FROM generate_series(1, 100000) i;
+CREATE INDEX ON app.sparse (a) WITH (fillfactor = '0x5A', deduplicate_items = 'f');
 CREATE TABLE app.large (b text);
 INSERT INTO app.large SELECT (SELECT string_agg(md5((i * j)::text), '') FROM generate_series(1, 100) j) FROM generate_series(1, 1000) i;
 ANALYZE;

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from advisor import model, rules
 from advisor.model import KeyColumn, Rows, Shape
 from advisor.report import OPTION, PATCHED, PROPOSAL, REMARK, BLOCKED, Line, size
-from advisor.target import Column, Index, Table, Target, plain_ident
+from advisor.target import Column, Index, Table, Target, boolean, fillfactor, plain_ident
 
 # bench/results/row-size.json, mix.mean: bytes of a value of compact_text to those of text, the
 # mean over 34 columns
@@ -293,23 +293,20 @@ def estimate_index(
                 groups.append((nulls * rows, 1.0))
         else:
             keys = min(keys * max(distinct + (1 if nulls > 0 else 0), 1), max(rows, 1))
-    deduplicate = index.options.get("deduplicate_items", "on").lower()
     if (
         index.unique
         or len(index.columns) > index.keys
-        or deduplicate[:2] in ("of", "fa", "no", "0")
+        or not boolean(index.options.get("deduplicate_items"), True)
     ):
         equal_now = equal_after = False
     elif not groups:
         groups = [(max(rows, 1) / keys, keys)]
-    fillfactor = int(index.options.get("fillfactor", 90))
+    fill = fillfactor(index.options, 90)
     item = index.options.get("item_alignment", target.default_alignment)
-    present = alignment if target.patched and item == "auto" else 8
+    present = alignment if target.patched and item.lower() == "auto" else 8
 
     def size_of(key: list[KeyColumn], aligned: int, equal: bool) -> int:
-        return model.btree_bytes(
-            key, aligned, fillfactor, rows, groups if equal else [], target.block
-        )
+        return model.btree_bytes(key, aligned, fill, rows, groups if equal else [], target.block)
 
     modelled = size_of(now, present, equal_now)
     if modelled <= 0:
@@ -370,7 +367,7 @@ def estimate(table: Table, advice: Advice, target: Target) -> list[Line]:
     rows = table.rows
     if table.pages > 0:
         rows = table.rows / table.pages * (table.heap / target.block)
-    fillfactor = int(table.options.get("fillfactor", 100))
+    fill = fillfactor(table.options, 100)
     now = [shape(column) for column in columns]
     position_of = {column.attnum: position for position, column in enumerate(columns)}
     new = {position_of[attnum]: kind for attnum, kind in advice.types.items()}
@@ -393,8 +390,8 @@ def estimate(table: Table, advice: Advice, target: Target) -> list[Line]:
 
     def heap_after(version: Sequence[int], order: Sequence[int] | None = None) -> int:
         """Return the bytes of the heap with these rules."""
-        before = model.rows_of_page(made_up.sizes(none), target.block, fillfactor)
-        after = model.rows_of_page(made_up.sizes(version, order), target.block, fillfactor)
+        before = model.rows_of_page(made_up.sizes(none), target.block, fill)
+        after = model.rows_of_page(made_up.sizes(version, order), target.block, fill)
         pages = table.heap / target.block * min(before / after, 1)
         return min(model.heap_file_bytes(pages, target.block, target.version), table.heap)
 

@@ -1,5 +1,6 @@
 """The database that the advice is for: a read-only transaction, catalogs and statistics."""
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -158,6 +159,50 @@ def plain_ident(name: str) -> str:
 
 def options(reloptions: Sequence[str] | None) -> dict[str, str]:
     return dict(option.partition("=")[::2] for option in reloptions or ())
+
+
+def integer(text: str | None, default: int) -> int:
+    """Return the value of a storage parameter, as the server's parse_int() reads it.
+
+    The catalogs have it as its owner has written it: 90, 90.0, 9e1, 0x5A and 0132 are the same.
+    """
+    text = (text or "").strip(" \t\n\v\f\r")
+    if re.fullmatch(r"[+-]?0[xX][0-9a-fA-F]+(\.[0-9a-fA-F]*)?([pP][+-]?\d+)?", text, re.ASCII):
+        value = float.fromhex(text)
+    elif re.fullmatch(r"[+-]?0[0-7]+", text):
+        value = float(int(text, 8))
+    elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
+        value = float(text)
+    else:
+        return default
+    # what the server would not accept
+    return round(value) if abs(value) < 2**31 else default
+
+
+def boolean(text: str | None, default: bool) -> bool:
+    """Return the value of a storage parameter, as the server's parse_bool() reads it.
+
+    That accepts each prefix that is unique.
+    """
+    text = (text or "").lower()
+    for word, least, value in (
+        ("true", 1, True),
+        ("false", 1, False),
+        ("yes", 1, True),
+        ("no", 1, False),
+        ("on", 2, True),
+        ("off", 2, False),
+        ("1", 1, True),
+        ("0", 1, False),
+    ):
+        if len(text) >= least and word.startswith(text):
+            return value
+    return default
+
+
+def fillfactor(given: dict[str, str], default: int) -> int:
+    value = integer(given.get("fillfactor"), default)
+    return value if 10 <= value <= 100 else default
 
 
 # Relations whose files cannot be looked at without waiting
