@@ -218,6 +218,11 @@ unlike($page, qr/\b(?:src|href)=|url\(|\@import|<link/, 'the page refers to no o
 like($page, qr/Source: plain statistics/, 'it names the source');
 like($page, qr/In bytes: $now before, $after after, $saved saved/, 'it has the total');
 like($page, qr/<meta name="viewport"/, 'it fits a telephone');
+like(
+	$page,
+	qr/<pre>createdb [^<]* scratch<br>tools\/advise CONNINFO --scratch scratch<\/pre>/,
+	'each command has a line');
+unlike($page, qr/\\x0a/, 'no line break is shown as a control character');
 
 ($code, $out) = advise(@reader, '--without-risk');
 like(
