@@ -170,6 +170,7 @@ like(
 	$article,
 	qr/ assumption: .* stock: values in the statistics are \d+ to 1\d{4};/,
 	'the assumption');
+like($out, qr/^- The tool does not see CHECK constraints\./m, 'and what it does not see');
 like($article, qr/ risk: stock: values outside of 0 to 65535 will be refused;/, 'the risk');
 like(
 	$article,

@@ -187,6 +187,7 @@ def make(
     report.facts += [
         "Free space that a rewrite returns is not counted as a saving.",
         "Objects that use a column, such as views and functions, were not looked at.",
+        "The tool does not see CHECK constraints. They can prevent a type, or rule out its risk.",
         risk_fact(with_risk),
     ]
     if scratch is None:
