@@ -270,6 +270,8 @@ like(
 	qr/^app\.keyed\n  proposal: change m to uint1, k to uint1$/m,
 	'keys and references keep their type');
 like($out, qr/^app\.typed\n  proposal: change a to uint1$/m, 'types of users go as text');
+my ($row_bytes) = section($out, 'app.sparse') =~ / bytes of the table instead of ([\d.]+), in a/;
+cmp_ok($row_bytes // 9999, '<', 55, 'a null of such a type stays null');
 is($node->safe_psql('scratch', $left), $was, 'nothing is left in the scratch database');
 
 fails(qr/scratch database has encoding LATIN1, UTF8 is needed: createdb /,

@@ -390,8 +390,10 @@ WHERE n.nspname = %(schema)s AND p.proname = %(function)s
 """
 
 
-# a text that takes as many bytes as the value
-FILLER = "repeat('x', least(pg_column_size({}), 2000) - 1)"
+# A text that takes as many bytes as the value.  least() would ignore a null.
+FILLER = (
+    "repeat('x', CASE WHEN pg_column_size({0}) > 2000 THEN 1999 ELSE pg_column_size({0}) - 1 END)"
+)
 
 
 def is_trusted(connection: psycopg.Connection, schema: str, function: str, extension: str) -> bool:
