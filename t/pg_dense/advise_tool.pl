@@ -304,6 +304,28 @@ ok( $node->poll_query_until(
 is($node->safe_psql('scratch', $left), $was, 'nothing is left after an interrupt');
 ok(dump_of() eq $before, 'nothing was written in the target');
 
+# An error about one table is a line of the report.
+my $surprise = <<"PYTHON";
+$import
+from advisor import estimate, main
+original = estimate.estimate
+def fail(table, *rest):
+    if table.relation == "article":
+        raise ValueError("a surprise")
+    return original(table, *rest)
+estimate.estimate = fail
+main.main()
+PYTHON
+for my $source ([], \@scratch)
+{
+	($out, $err) = run_command([ $python, '-B', '-c', $surprise, @reader, @$source ]);
+	is($err, '', 'an error about one table');
+	is( section($out, 'app.article'),
+		'app.article remark: nothing: the estimate failed assumption: ValueError: a surprise',
+		'is a line with the reason');
+	like($out, qr/^app\.typed\n  proposal/m, 'the other tables have theirs');
+}
+
 # The statistics and the sample against dense.report(): tables without text, freshly written
 $node->safe_psql('postgres', 'CREATE DATABASE small TEMPLATE template0');
 $node->safe_psql('small', <<'SQL');

@@ -15,7 +15,7 @@ import psycopg
 
 from advisor import estimate, extension, page, terminal
 from advisor.errors import AdviseError, Terminated
-from advisor.report import Line, Report, Skipped, Step, TableReport, is_plain, size
+from advisor.report import REMARK, Line, Report, Skipped, Step, TableReport, is_plain, size
 from advisor.scratch import LEAST_SECONDS, Scratch, check_local
 from advisor.target import Table, Target
 
@@ -194,10 +194,12 @@ def make(
         for number, table in enumerate(wanted):
             if not in_time(report, target, wanted, number):
                 break
-            advice = estimate.from_statistics(table, target, keys, with_risk)
-            report.tables.append(
-                TableReport(table.name, table.bytes, estimate.estimate(table, advice, target))
-            )
+            try:
+                advice = estimate.from_statistics(table, target, keys, with_risk)
+                lines = estimate.estimate(table, advice, target)
+            except Exception as error:
+                lines = [failed(error)]
+            report.tables.append(TableReport(table.name, table.bytes, lines))
         return report
     there = Scratch(scratch, target)
     try:
@@ -205,6 +207,16 @@ def make(
     finally:
         there.close()
     return report
+
+
+def failed(error: Exception) -> Line:
+    """Return the line for a table whose estimate ended with an error."""
+    why = " ".join(str(error).split())
+    return Line(
+        REMARK,
+        "nothing: the estimate failed",
+        reason=f"{type(error).__name__}: {why}" if why else type(error).__name__,
+    )
 
 
 def in_time(report: Report, target: Target, wanted: list[Table], number: int) -> bool:
@@ -236,23 +248,43 @@ def sample(
             return
         seconds = max(target.left() * table.bytes / max(total, 1), LEAST_SECONDS)
         total -= table.bytes
-        more: list[Line] = []
         try:
-            advice, more = scratch.advise(table, target, keys, with_risk, seconds)
+            lines = sample_one(target, scratch, table, keys, with_risk, seconds)
         except psycopg.errors.UndefinedTable:
             report.skipped.append(Skipped(f"{table.name}: dropped meanwhile", table.bytes))
             continue
-        except psycopg.Error as error:
-            if target.connection.closed or scratch.connection.closed:
-                raise
-            advice = estimate.from_statistics(table, target, keys, with_risk)
-            advice.confidence = "low"
-            why = error.diag.message_primary or " ".join(str(error).split())
-            advice.reason += f", because no sample could be taken: {why}"
-        lines = estimate.estimate(table, advice, target)
-        if more:
-            lines = [line for line in lines if not line.action.startswith("compress large")] + more
+        except psycopg.Error:
+            raise
+        except Exception as error:
+            lines = [failed(error)]
         report.tables.append(TableReport(table.name, table.bytes, lines))
+
+
+def sample_one(
+    target: Target,
+    scratch: Scratch,
+    table: Table,
+    keys: dict[str, set[int]],
+    with_risk: bool,
+    seconds: float,
+) -> list[Line]:
+    """Ask the advisors about a sample of one table, or its statistics if there is no sample."""
+    more: list[Line] = []
+    try:
+        advice, more = scratch.advise(table, target, keys, with_risk, seconds)
+    except psycopg.errors.UndefinedTable:
+        raise
+    except psycopg.Error as error:
+        if target.connection.closed or scratch.connection.closed:
+            raise
+        advice = estimate.from_statistics(table, target, keys, with_risk)
+        advice.confidence = "low"
+        why = error.diag.message_primary or " ".join(str(error).split())
+        advice.reason += f", because no sample could be taken: {why}"
+    lines = estimate.estimate(table, advice, target)
+    if more:
+        lines = [line for line in lines if not line.action.startswith("compress large")] + more
+    return lines
 
 
 REASONS = {
