@@ -326,6 +326,63 @@ for my $source ([], \@scratch)
 	like($out, qr/^app\.typed\n  proposal/m, 'the other tables have theirs');
 }
 
+# Functions of the owners of tables: the planner runs them, or a view that has taken the name of a
+# table while the tool runs.
+$node->safe_psql('postgres', 'CREATE DATABASE trap TEMPLATE template0');
+$node->safe_psql('trap', <<'SQL');
+ALTER DATABASE trap SET constraint_exclusion = on;
+CREATE FUNCTION one(what text) RETURNS int IMMUTABLE LANGUAGE plpgsql
+AS $$ BEGIN RAISE LOG 'the owner''s code has run: %', what; RETURN 1; END $$;
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE TABLE swapped AS SELECT i % 90::bigint AS a, i % 90::bigint AS b FROM generate_series(1, 90000) i;
+CREATE TABLE predicate AS TABLE swapped;
+CREATE INDEX ON predicate (a) WHERE one('predicate') = 1;
+CREATE TABLE expression AS TABLE swapped;
+CREATE INDEX ON expression ((a + one('expression')));
+CREATE TABLE computed AS TABLE swapped;
+CREATE STATISTICS computed_s ON (a + one('statistics')), b FROM computed;
+CREATE TABLE checked AS TABLE swapped;
+ALTER TABLE checked ADD CHECK (a < 1000 AND one('constraint') = 1);
+CREATE TABLE labelled AS SELECT i % 90::bigint AS a, i % 90::bigint AS b, 'good'::mood AS m FROM generate_series(1, 90000) i;
+CREATE INDEX ON labelled (a) WHERE m = 'good';
+ANALYZE;
+SQL
+$other = $node->background_psql('trap', on_error_stop => 1);
+$other->query_safe(
+	q{BEGIN; ALTER TABLE swapped RENAME TO former; CREATE VIEW swapped AS SELECT a, b FROM former WHERE one('view') = 1}
+);
+my $log = -s $node->logfile;
+($run_out, $run_err) = ('', '');
+$run = IPC::Run::start([ $tool, 'trap', '--min-size', 0, @scratch ],
+	'<', \undef, '>', \$run_out, '2>', \$run_err);
+ok( $node->poll_query_until(
+		'postgres',
+		q{SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'tools/advise' AND datname = 'trap' AND wait_event_type = 'Lock'}
+	),
+	'it waits for a table');
+$other->query_safe('COMMIT');
+$other->quit;
+$run->finish;
+is($run_err, '', 'tables with functions of their owners');
+is_deeply([ slurp_file($node->logfile, $log) =~ /the owner's code has run: (\w+)/g ],
+	[], 'no function of an owner is run');
+# TABLESAMPLE refuses the view, if the lock did not come too late
+like(
+	section($run_out, 'public.swapped'),
+	qr/ because no sample could be taken: (?:TABLESAMPLE|canceling statement due to lock)/,
+	'a view in the place of a table is not read');
+for my $table (qw(predicate expression computed))
+{
+	like(
+		section($run_out, "public.$table"),
+		qr/ because no sample could be taken: an index or a statistics object calls a function/,
+		"$table: the reason");
+}
+for my $table (qw(checked labelled))
+{
+	like(section($run_out, "public.$table"), qr/ in a sample of \d+ rows/, "$table: a sample");
+}
+
 # The statistics and the sample against dense.report(): tables without text, freshly written
 $node->safe_psql('postgres', 'CREATE DATABASE small TEMPLATE template0');
 $node->safe_psql('small', <<'SQL');

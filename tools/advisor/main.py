@@ -14,7 +14,7 @@ import click
 import psycopg
 
 from advisor import estimate, extension, page, terminal
-from advisor.errors import AdviseError, Terminated
+from advisor.errors import AdviseError, NoSample, Terminated
 from advisor.report import REMARK, Line, Report, Skipped, Step, TableReport, is_plain, size
 from advisor.scratch import LEAST_SECONDS, Scratch, check_local
 from advisor.target import Table, Target
@@ -28,9 +28,9 @@ HELP = """Tell what pg_dense would save in a database, before anything is instal
 DATABASE is the name of a database, a connection string or a URI.  The usual environment variables
 of PostgreSQL's programs, such as PGHOST, are in effect.
 
-The tool writes nothing in the database.  Everything runs in one transaction, which is READ ONLY.
-It does not wait for locks for longer than two seconds.  A standby is enough, and so is a role that
-may read some of the tables.  The others are counted.
+The tool writes nothing in the database.  Everything runs in READ ONLY transactions.  It does
+not wait for locks for longer than two seconds.  A standby is enough, and so is a role that may read
+some of the tables.  The others are counted.
 
 The figures come from one of three sources, and the first lines of the report name it:
 
@@ -40,6 +40,10 @@ The figures come from one of three sources, and the first lines of the report na
    of an instance on this machine, on which the extensions are installed, asks
    the advisors there, and extends the answer to the size of the tables.  All
    that happens in a transaction that is rolled back at the end.
+   Connect to DATABASE as a role that may read the tables and has no other
+   privilege: GRANT pg_read_all_data.  When a query is planned, the server can
+   run functions that owners of tables have written, as the role that reads.
+   The tool takes no sample of a table if it finds such a function.
 3. Otherwise the statistics that ANALYZE has left.  Compact text is not
    counted in the total then, because statistics do not tell what it saves.
 
@@ -170,6 +174,7 @@ def make(
     wanted = [table for table in tables if table.status is None and table.bytes >= min_size]
     target.describe(wanted)
     keys = target.key_names()
+    target.end_catalogs()
     if scratch is None:
         report.source = "plain statistics (pg_stats), confidence medium or low"
         report.facts = [
@@ -274,12 +279,13 @@ def sample_one(
         advice, more = scratch.advise(table, target, keys, with_risk, seconds)
     except psycopg.errors.UndefinedTable:
         raise
-    except psycopg.Error as error:
+    except (psycopg.Error, NoSample) as error:
         if target.connection.closed or scratch.connection.closed:
             raise
         advice = estimate.from_statistics(table, target, keys, with_risk)
         advice.confidence = "low"
-        why = error.diag.message_primary or " ".join(str(error).split())
+        why = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        why = why or " ".join(str(error).split())
         advice.reason += f", because no sample could be taken: {why}"
     lines = estimate.estimate(table, advice, target)
     if more:

@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from advisor import rules
-from advisor.errors import AdviseError
+from advisor.errors import AdviseError, NoSample
 from advisor.estimate import COMPRESSIONS, TOAST_PAGES, TOAST_SHARE, Advice, can_convert, prevents
 from advisor.report import OPTION, PROPOSAL, Line
 from advisor.target import (
@@ -24,6 +24,7 @@ from advisor.target import (
     is_conninfo,
     is_trusted,
     plain_ident,
+    sampled,
 )
 
 SCHEMA = "dense_advise"
@@ -151,7 +152,8 @@ class Scratch:
     ) -> tuple[Advice, list[Line]]:
         """Return what the advisors say to a sample of the table's rows.
 
-        Raise psycopg.Error if the target does not give the rows, or not in time.
+        Raise psycopg.Error if the target does not give the rows, or not in time, and NoSample if
+        they must not be read.
         """
         advice, lines = Advice(), []
         if table.kind not in "rm" or table.method != "heap":
@@ -171,10 +173,8 @@ class Scratch:
         """Create a table with the columns of the target's."""
         columns = []
         for column in self.stored(table):
-            # format_type() has quoted what needs quotes; the types are those of pg_catalog
-            kind = column.type_name if column.core else "text"
-            clause = sql.Identifier(column.name) + sql.SQL(" " + kind)
-            columns.append(clause)
+            kind = self.type_name(column) if column.core else "text"
+            columns.append(sql.Identifier(column.name) + sql.SQL(" " + kind))
         self.connection.execute(
             sql.SQL("CREATE TABLE {} ({})").format(self.name(), sql.SQL(", ").join(columns))
         )
@@ -189,6 +189,24 @@ class Scratch:
                     except psycopg.Error:
                         # a server without lz4
                         pass
+
+    def type_name(self, column: Column) -> str:
+        """Return the name of a type of pg_catalog, with its modifier.
+
+        The server of the sample writes it, because the target's could write any statement.
+        """
+        row = self.connection.execute(
+            "SELECT format_type(t.oid, %s::int4) FROM pg_type t WHERE t.oid = %s::oid"
+            " AND t.oid < 16384 AND t.typtype = 'b'"
+            " AND t.typnamespace = 'pg_catalog'::regnamespace",
+            (column.typmod, column.type),
+        ).fetchone()
+        if row is None:
+            raise NoSample(
+                f"the server of the scratch database has no type of PostgreSQL with OID"
+                f" {column.type}, which {plain_ident(column.name)} has"
+            )
+        return str(row[0])
 
     def alter(self, column: Column, clause: str) -> None:
         self.connection.execute(
@@ -215,19 +233,9 @@ class Scratch:
         share = min(100.0 * 1.2 * most / max(count, 1), 100.0)
         # whole pages: at least some
         share = min(max(share, 100.0 * 50 / pages), 100.0)
-        clause = sql.SQL("LIMIT {}").format(sql.Literal(most))
-        if share < 100:
-            clause = (
-                sql.SQL("TABLESAMPLE SYSTEM ({}) REPEATABLE ({}) ").format(
-                    sql.Literal(share), sql.Literal(SEED)
-                )
-                + clause
-            )
+        clause = sampled(share, SEED) + sql.SQL(" LIMIT {}").format(sql.Literal(most))
         select = target.select(table, self.stored(table), clause)
-        with target.connection.transaction():
-            target.connection.execute(
-                "SELECT set_config('statement_timeout', %s, true)", (f"{int(seconds * 1000)}ms",)
-            )
+        with target.reading(table, seconds):
             with target.connection.cursor() as reader, self.connection.cursor() as writer:
                 with reader.copy(sql.SQL("COPY ({}) TO STDOUT").format(select)) as source:
                     with writer.copy(

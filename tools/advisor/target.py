@@ -3,7 +3,8 @@
 import re
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row
 
-from advisor.errors import AdviseError
+from advisor.errors import AdviseError, NoSample
 from advisor.report import quote_ident
 
 APPLICATION = "tools/advise"
@@ -60,7 +61,6 @@ class Column:
     attnum: int
     name: str
     type: int
-    type_name: str
     typmod: int
     length: int
     alignment: int
@@ -291,7 +291,7 @@ STATISTICS_OF = """
 COLUMNS = (
     """
 SELECT a.attrelid::int8 AS relation, a.attnum::int4, a.attname::text AS name, a.atttypid::int8 AS type,
-    format_type(a.atttypid, a.atttypmod) AS type_name, a.atttypmod AS typmod,
+    a.atttypmod AS typmod,
     a.attlen::int4 AS length, a.attalign::text AS alignment, a.attstorage::text AS storage,
     a.attcompression::text AS compression,
     a.atttypid < 16384 AND t.typtype = 'b' AND t.typnamespace = 'pg_catalog'::regnamespace AS core,
@@ -353,7 +353,7 @@ ORDER BY i.indrelid, c.relname
 EXPRESSIONS = (
     """
 SELECT a.attrelid::int8 AS relation, a.attnum::int4, a.attname::text AS name, a.atttypid::int8 AS type,
-    '' AS type_name, a.atttypmod AS typmod, a.attlen::int4 AS length, a.attalign::text AS alignment,
+    a.atttypmod AS typmod, a.attlen::int4 AS length, a.attalign::text AS alignment,
     a.attstorage::text AS storage, '' AS compression, false AS core, '' AS generated,
     false AS sequence, false AS referenced, true AS deterministic,"""
     + STATISTICS
@@ -395,6 +395,42 @@ FILLER = (
     "repeat('x', CASE WHEN pg_column_size({0}) > 2000 THEN 1999 ELSE pg_column_size({0}) - 1 END)"
 )
 
+# The planner evaluates constant parts of expressions and predicates of indexes, and of expressions
+# of extended statistics, whatever the query is.  These can call functions, which then run as this
+# role.  Values of enumerated types are read and compared by code of the server.
+CALLS_CODE = """
+SELECT EXISTS (
+    SELECT FROM pg_depend d
+    WHERE d.refobjid >= 16384
+        AND (d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+            OR d.refclassid = 'pg_type'::regclass AND NOT EXISTS (
+                SELECT FROM pg_type t WHERE t.oid = d.refobjid AND t.typtype = 'e'))
+        AND (d.classid = 'pg_class'::regclass AND d.objid IN (
+                SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = %(table)s::oid
+                    AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
+            OR d.classid = 'pg_statistic_ext'::regclass AND d.objid IN (
+                SELECT s.oid FROM pg_statistic_ext s WHERE s.stxrelid = %(table)s::oid)))
+"""
+SAME = """
+SELECT count(*) > 0 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = %(table)s::oid AND c.relkind IN ('r', 'm') AND c.relname = %(relation)s
+    AND n.nspname = %(schema)s
+"""
+# As pg_dump does: nobody can put a view in the place of a table that this tool has found.
+# Servers before August 2024 do not have the setting.
+NO_VIEWS = """
+SELECT set_config(name, 'view, foreign-table', true) FROM pg_settings
+WHERE name = 'restrict_nonsystem_relation_kind'
+"""
+SETTINGS = (
+    ("lock_timeout", LOCK_TIMEOUT),
+    ("search_path", "pg_catalog"),
+    ("DateStyle", "ISO"),
+    ("jit", "off"),
+)
+# The planner looks at no constraint, and policies of a table are an error instead of being applied.
+SETTINGS_OF_SAMPLE = (*SETTINGS, ("constraint_exclusion", "off"), ("row_security", "off"))
+
 
 def is_trusted(connection: psycopg.Connection, schema: str, function: str, extension: str) -> bool:
     """Return true if the function belongs to the extension and to a superuser.
@@ -412,7 +448,10 @@ def alignment(code: str) -> int:
 
 
 class Target:
-    """A connection in one transaction, which is READ ONLY and REPEATABLE READ."""
+    """A connection in one transaction, which is READ ONLY and REPEATABLE READ.
+
+    Samples come later, each in a READ ONLY transaction of its own.
+    """
 
     def __init__(self, text: str, budget: float) -> None:
         self.deadline = time.monotonic() + budget
@@ -428,10 +467,7 @@ class Target:
         self.info = {"host": info.host, "port": info.port}
         for name, value in (
             ("statement_timeout", f"{max(int(budget * 1000), 1)}ms"),
-            ("lock_timeout", LOCK_TIMEOUT),
-            ("search_path", "pg_catalog"),
-            ("DateStyle", "ISO"),
-            ("jit", "off"),
+            *SETTINGS,
         ):
             self.connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
         self.row = self.connection.execute(
@@ -508,6 +544,44 @@ class Target:
             names[name].add(relation)
         return names
 
+    def end_catalogs(self) -> None:
+        """End the transaction of the catalogs, before samples are read."""
+        self.connection.rollback()
+        # a check of the catalogs must see what the planner sees
+        self.connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+
+    @contextmanager
+    def reading(self, table: Table, seconds: float) -> Iterator[None]:
+        """Begin a transaction in which select() may be run for this table.
+
+        Raise NoSample if the server could run code of the table's owner as this role.
+        """
+        with self.connection.transaction():
+            for name, value in (
+                ("statement_timeout", f"{int(seconds * 1000)}ms"),
+                *SETTINGS_OF_SAMPLE,
+            ):
+                self.connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+            self.connection.execute(NO_VIEWS)
+            # This locks the table and plans nothing.  LOCK TABLE needs more than the privilege to
+            # read all columns.
+            statement = sql.Identifier(f"advise {table.oid}")
+            self.connection.execute(
+                sql.SQL("PREPARE {0} AS {1}; DEALLOCATE {0}").format(
+                    statement, self.select(table, (), sampled(100))
+                )
+            )
+            if not self.rows(SAME, table=table.oid, relation=table.relation, schema=table.schema)[
+                0
+            ][0]:
+                raise NoSample("another relation has its name now")
+            if self.rows(CALLS_CODE, table=table.oid)[0][0]:
+                raise NoSample(
+                    "an index or a statistics object calls a function that does not come with"
+                    " PostgreSQL, and the planner could run it"
+                )
+            yield
+
     def has_extension(self) -> bool:
         return is_trusted(self.connection, "dense", "report", "pg_dense")
 
@@ -527,6 +601,16 @@ class Target:
             sql.Identifier(table.schema, table.relation),
             clause,
         )
+
+
+def sampled(share: float, seed: int = 0) -> sql.Composed:
+    """Return the clause that reads this share of the pages, in percent.
+
+    All samples have it, also those of all pages: the server refuses it for a view.
+    """
+    return sql.SQL("TABLESAMPLE pg_catalog.system ({}) REPEATABLE ({})").format(
+        sql.Literal(share), sql.Literal(seed)
+    )
 
 
 def column(row: Any) -> Column:
