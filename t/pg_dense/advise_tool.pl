@@ -87,7 +87,7 @@ is( "$code $err",
 	my $broken = PostgreSQL::Test::Utils::tempdir();
 	append_to_file("$broken/click.py", "raise ModuleNotFoundError('no', name='click')\n");
 	local $ENV{PYTHONPATH} = $broken;
-	fails(qr/Python module "click" is not installed, run "tools\/deps bench" or install /,
+	fails(qr/Python module "click" is not installed, run "tools\/deps advise" or install /,
 		1, 'shop');
 }
 {
