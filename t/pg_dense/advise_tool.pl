@@ -1,7 +1,7 @@
 # tools/advise: the estimate before anything is installed.  All three sources, the statistics close
 # to dense.report(), for a role that may read some tables and may write nothing, with names that
 # try to become HTML or escape codes, with locks in its way, interrupted, and on a standby.  It
-# writes nothing in the target, and leaves nothing in the scratch database.
+# writes nothing in the target, and leaves no object in the scratch database.
 use strict;
 use warnings FATAL => 'all';
 
@@ -272,10 +272,13 @@ like(
 like($out, qr/^app\.typed\n  proposal: change a to uint1$/m, 'types of users go as text');
 my ($row_bytes) = section($out, 'app.sparse') =~ / bytes of the table instead of ([\d.]+), in a/;
 cmp_ok($row_bytes // 9999, '<', 55, 'a null of such a type stays null');
-is($node->safe_psql('scratch', $left), $was, 'nothing is left in the scratch database');
+is($node->safe_psql('scratch', $left), $was,
+	'no object is left in the scratch database');
 
 fails(qr/scratch database has encoding LATIN1, UTF8 is needed: createdb /,
 	1, @reader, '--scratch', "user=$superuser dbname=latin");
+fails(qr/option --scratch must name another database than DATABASE/,
+	1, @reader, '--scratch', "user=$superuser dbname=shop");
 fails(qr/could not prepare the scratch database: permission denied/,
 	1, @reader, '--scratch',
 	'user=reader dbname=scratch options=-cdefault_transaction_read_only=off');

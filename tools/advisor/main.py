@@ -39,7 +39,9 @@ The figures come from one of three sources, and the first lines of the report na
 2. With --scratch, a sample of rows.  The tool copies it to a scratch database
    of an instance on this machine, on which the extensions are installed, asks
    the advisors there, and extends the answer to the size of the tables.  All
-   that happens in a transaction that is rolled back at the end.
+   that happens in a transaction that is rolled back at the end.  No object is
+   left in the scratch database; its catalogs have dead rows, so drop it
+   afterwards.  It must be another database than DATABASE.
    Connect to DATABASE as a role that may read the tables and has no other
    privilege: GRANT pg_read_all_data.  When a query is planned, the server can
    run functions that owners of tables have written, as the role that reads.
@@ -187,7 +189,8 @@ def make(
         report.facts = [
             "The advisors saw the sample, and the figures are extended to the whole table.",
             "Values that are not in the sample can prevent a type.",
-            "The scratch database is as it was before.",
+            "No object is left in the scratch database; its catalogs have dead rows, so drop it"
+            " afterwards.",
         ]
     report.facts += [
         "Free space that a rewrite returns is not counted as a saving.",

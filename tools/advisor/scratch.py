@@ -1,7 +1,8 @@
 """Advice from a sample of rows in a scratch database of a local instance.
 
 Everything there happens in one transaction, which is rolled back: a schema, the extensions if
-they are missing, and one table at a time.  So nothing is left behind, whatever ends this program.
+they are missing, and one table at a time.  So no object is left behind, whatever ends this program.
+Its catalogs have dead rows then, and that is why the target itself is refused.
 """
 
 import os
@@ -22,6 +23,7 @@ from advisor.target import (
     close,
     connect,
     is_conninfo,
+    is_same,
     is_trusted,
     plain_ident,
     sampled,
@@ -81,6 +83,10 @@ class Scratch:
             raise
 
     def prepare(self, target: Target) -> None:
+        same = is_same(target.connection, self.connection)
+        target.end_catalogs()
+        if same:
+            raise AdviseError("option --scratch must name another database than DATABASE")
         execute = self.connection.execute
         row = execute(
             "SELECT pg_catalog.pg_is_in_recovery(),"

@@ -422,6 +422,18 @@ NO_VIEWS = """
 SELECT set_config(name, 'view, foreign-table', true) FROM pg_settings
 WHERE name = 'restrict_nonsystem_relation_kind'
 """
+# two sessions of the same database of the same instance differ in the last column only
+INSTANCE = """
+SELECT pg_catalog.pg_postmaster_start_time(), pg_catalog.current_setting('port'),
+    d.oid::pg_catalog.int8, pg_catalog.pg_backend_pid()
+FROM pg_catalog.pg_database d
+WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+"""
+SESSION = """
+SELECT FROM pg_catalog.pg_stat_activity a
+WHERE a.pid OPERATOR(pg_catalog.=) %(pid)s::pg_catalog.int4
+    AND a.datid OPERATOR(pg_catalog.=) %(datid)s::pg_catalog.oid
+"""
 SETTINGS = (
     ("lock_timeout", LOCK_TIMEOUT),
     ("search_path", "pg_catalog"),
@@ -441,6 +453,26 @@ def is_trusted(connection: psycopg.Connection, schema: str, function: str, exten
         TRUSTED, {"schema": schema, "function": function, "extension": extension}
     ).fetchone()
     return row is not None and row[0] is True
+
+
+def is_same(one: psycopg.Connection, other: psycopg.Connection) -> bool:
+    """Return true if both connections are to the same database of the same instance.
+
+    This needs no privilege.  Each session sees the other one only if they share an instance; the
+    start of the server and the OID of the database make sure of it if process numbers are reused.
+    """
+    seen = []
+    for connection in (one, other):
+        row = connection.execute(INSTANCE).fetchone()
+        assert row is not None
+        seen.append(row)
+    if seen[0][:-1] != seen[1][:-1]:
+        return False
+    for connection, (*_, datid, _), (*_, pid) in ((one, *seen), (other, *reversed(seen))):
+        found = connection.execute(SESSION, {"pid": pid, "datid": datid}).fetchone()
+        if found is None:
+            return False
+    return True
 
 
 def alignment(code: str) -> int:
