@@ -232,7 +232,10 @@ like(
 	'nothing is left without the changes that have a risk');
 ($code, $out) = advise(@reader, '--top', 1, '--min-size', '0');
 is(scalar(() = $out =~ /^app\./mg), 1, '--top limits the list');
-like($out, qr/^\d+ more tables with .* not listed/m, 'the others are counted');
+like(
+	$out,
+	qr/^\d+ more tables \(.*\), of which .* would be\s+saved, see --top$/m,
+	'the others are counted');
 unlike($out, qr/smaller than/, '--min-size');
 
 # Another session holds a lock.
@@ -440,6 +443,27 @@ for my $name (qw(statistics sample))
 }
 ($code, $out) = advise('small', '--min-size', 0, '--statistics');
 like($out, qr/^Source: plain statistics/m, '--statistics');
+
+# Partitions have a reason, tables without a proposal are counted
+$node->safe_psql('postgres', 'CREATE DATABASE parts TEMPLATE template0');
+$node->safe_psql('parts', <<'SQL');
+CREATE TABLE parent (a bigint, b bigint) PARTITION BY RANGE (b);
+CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000000);
+INSERT INTO parent SELECT i % 90, i % 90 FROM generate_series(1, 60000) i;
+CREATE TABLE plain AS SELECT i::float8 AS f FROM generate_series(1, 60000) i;
+CREATE TABLE talk AS SELECT (i % 90)::bigint AS a, (i * 10)::bigint AS b, i % 5 AS c, 'some words of a text ' || i AS t FROM generate_series(1, 60000) i;
+CREATE INDEX talk_c_t ON talk (c, t);
+VACUUM ANALYZE;
+SQL
+for my $source ([], \@scratch)
+{
+	($code, $out, $err) = advise('parts', @$source);
+	is("$code $err", '0 ', 'partitions');
+	is( section($out, 'public.part'),
+		'public.part prevented: change a to uint1, b to uint1 prevented by: the table is a partition',
+		'a partition has a reason');
+	like($out, qr/^1 table without a proposal \([\d.]+ MB\)$/m, 'and the rest is counted');
+}
 
 # An extension's schema without the extension: no function of another role is called.
 $node->safe_psql('shop', <<'SQL');

@@ -33,8 +33,8 @@ class Advice:
     """Types for columns of a table, by their numbers."""
 
     types: dict[int, rules.NewType] = field(default_factory=dict)
-    # columns that could have a type, and what prevents it
-    blocked: dict[int, str] = field(default_factory=dict)
+    # columns that could have a type: this type, and what prevents it
+    blocked: dict[int, tuple[str, str]] = field(default_factory=dict)
     # columns that could have seconds4 if fractions were rounded
     rounded: dict[int, rules.NewType] = field(default_factory=dict)
     # columns that could have compact_text: bytes after to bytes now
@@ -43,6 +43,14 @@ class Advice:
     # a sample says what part of the heap is left, instead of the made-up rows
     heap_ratio: float | None = None
     reason: str = ""
+
+    def prevent(self, why: str) -> None:
+        """Withdraw all types, because the table cannot be changed, and keep the reason."""
+        for attnum, kind in self.types.items():
+            self.blocked[attnum] = (kind.name, why)
+        for attnum in self.texts:
+            self.blocked[attnum] = ("compact_text", why)
+        self.types, self.rounded, self.texts = {}, {}, {}
 
 
 def prevents(table: Table, column: Column, keys: Mapping[str, set[int]]) -> str | None:
@@ -63,8 +71,13 @@ def attnums(index: Index) -> list[int]:
     return [part.attnum for part in index.columns]
 
 
+def has_types(table: Table) -> bool:
+    """Return true if compact_types looks at the table, even if something prevents a change."""
+    return table.kind == "r" and table.method == "heap"
+
+
 def can_convert(table: Table) -> bool:
-    return table.kind == "r" and table.method == "heap" and not table.fixed
+    return has_types(table) and not table.fixed
 
 
 def from_statistics(
@@ -72,7 +85,7 @@ def from_statistics(
 ) -> Advice:
     """Choose types by the statistics alone."""
     advice = Advice(reason="by the statistics of the last ANALYZE; the rows were not read")
-    if not can_convert(table):
+    if not has_types(table):
         return advice
     for column in table.columns:
         if not column.core or column.generated or not column.analyzed or column.nulls == 1:
@@ -83,7 +96,7 @@ def from_statistics(
             why = prevents(table, column, keys) if new else None
             if new and why is not None:
                 if why and with_risk:
-                    advice.blocked[column.attnum] = f"{new.name}: {why}"
+                    advice.blocked[column.attnum] = (new.name, why)
                 continue
         elif column.type == rules.BPCHAR and column.deterministic:
             lengths = column.common + column.bounds
@@ -106,6 +119,8 @@ def from_statistics(
                 advice.texts[column.attnum] = TEXT_RATIO
         if new and (with_risk or not new.risk):
             advice.types[column.attnum] = new
+    if table.fixed:
+        advice.prevent(table.fixed)
     return advice
 
 
@@ -363,7 +378,7 @@ def estimate(table: Table, advice: Advice, target: Target) -> list[Line]:
                     statement=f"ANALYZE {table.sql_name}",
                 )
             )
-        return lines
+        return lines + prevented(table, advice)
     rows = table.rows
     if table.pages > 0:
         rows = table.rows / table.pages * (table.heap / target.block)
@@ -497,7 +512,7 @@ def estimate(table: Table, advice: Advice, target: Target) -> list[Line]:
         if attnum not in chosen and len(shapes[position_of[attnum]]) > 1
     }
     if not analyzed:
-        return lines
+        return lines + prevented(table, advice)
     if texts and can_convert(table) and table.heap > target.block:
         version = list(versions)
         for attnum in texts:
@@ -549,15 +564,25 @@ def estimate(table: Table, advice: Advice, target: Target) -> list[Line]:
             )
     if table.toast > TOAST_PAGES * target.block and table.toast > TOAST_SHARE * table.heap:
         lines += toast(table, target)
-    if advice.blocked:
-        names = [
-            f"{plain_ident(columns[position_of[attnum]].name)} to {why}"
-            for attnum, why in advice.blocked.items()
-        ]
-        lines.append(Line(BLOCKED, "change " + listed(names, 4)))
+    lines += prevented(table, advice)
     order_of_kinds = (PROPOSAL, OPTION, REMARK, BLOCKED)
     lines.sort(key=lambda line: (order_of_kinds.index(line.kind), -(line.bytes_saved or 0)))
     return lines
+
+
+def prevented(table: Table, advice: Advice) -> list[Line]:
+    """Return the line on the columns that could have a type, but cannot be changed."""
+    if not advice.blocked:
+        return []
+    names = {column.attnum: plain_ident(column.name) for column in table.columns}
+    changes = [f"{names[attnum]} to {kind}" for attnum, (kind, _) in advice.blocked.items()]
+    reasons = [table.fixed] if table.fixed else []
+    others = {
+        names[attnum]: why for attnum, (_, why) in advice.blocked.items() if why != table.fixed
+    }
+    if others:
+        reasons.append(grouped(others))
+    return [Line(BLOCKED, "change " + listed(changes, 4), blockers="; ".join(reasons))]
 
 
 COMPRESSIONS = {"p": "pglz", "l": "lz4"}

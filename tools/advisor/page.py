@@ -6,7 +6,7 @@ import jinja2
 
 from advisor import terminal
 from advisor.errors import AdviseError
-from advisor.report import Report, percent, size, visible
+from advisor.report import Report, counted, percent, size, visible
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -20,11 +20,13 @@ def write(report: Report, top: int, path: Path) -> None:
         undefined=jinja2.StrictUndefined,
         finalize=show,
     )
-    shown = [table for table in report.tables if table.lines][:top]
+    shown, more, without = report.listed(top)
     page = environment.get_template("report.html").render(
         report=report,
         shown=shown,
-        rest=[table for table in report.tables if table not in shown],
+        more=more,
+        without=without,
+        counted=counted,
         largest=max((table.now for table in shown), default=0) or 1,
         size=size,
         percent=percent,

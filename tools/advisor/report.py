@@ -1,6 +1,7 @@
 """The report: what all sources fill in, and what the terminal and the page show."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 PROPOSAL, OPTION, BLOCKED, REMARK = "proposal", "option", "blocked", "remark"
@@ -24,6 +25,8 @@ class Line:
     statement: str = ""
     # the name for dense.apply()
     proposal: str = ""
+    # what prevents the change
+    blockers: str = ""
 
 
 @dataclass
@@ -80,6 +83,11 @@ class Report:
         """Put the largest savings first, and then the largest tables."""
         self.tables.sort(key=lambda table: (-self.saved_of(table), -table.now, table.name))
 
+    def listed(self, top: int) -> tuple[list[TableReport], list[TableReport], list[TableReport]]:
+        """Return the tables to list, those that are too many, and those that have no line."""
+        with_lines = [table for table in self.tables if table.lines]
+        return with_lines[:top], with_lines[top:], [t for t in self.tables if not t.lines]
+
     def saved_of(self, table: TableReport) -> int:
         return table.saved(STOCK, PATCHED) if self.patched else table.saved(STOCK)
 
@@ -117,6 +125,12 @@ def size(number: int) -> str:
             return f"{sign}{value:.{digits}f} {unit}"
         value /= 1024
     raise AssertionError
+
+
+def counted(tables: Sequence[TableReport], what: str) -> str:
+    """Return the number of tables, and their size."""
+    noun = "table" if len(tables) == 1 else "tables"
+    return f"{len(tables)} {what.format(noun)} ({size(sum(table.now for table in tables))})"
 
 
 def percent(saved: int, now: int) -> str:

@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from advisor import rules
 from advisor.errors import AdviseError, NoSample
-from advisor.estimate import COMPRESSIONS, TOAST_PAGES, TOAST_SHARE, Advice, can_convert, prevents
+from advisor.estimate import COMPRESSIONS, TOAST_PAGES, TOAST_SHARE, Advice, has_types, prevents
 from advisor.report import OPTION, PROPOSAL, Line
 from advisor.target import (
     Column,
@@ -263,7 +263,7 @@ class Scratch:
     ) -> Advice:
         """Ask compact_types.  What depends on other objects is decided by the target's catalogs."""
         advice = Advice()
-        if copied == 0 or not can_convert(table):
+        if copied == 0 or not has_types(table):
             return advice
         by_name = {column.name: column for column in table.columns if column.core}
         relation = f"{SCHEMA}.sample"
@@ -286,7 +286,7 @@ class Scratch:
             if column.type in rules.INTEGERS:
                 why = prevents(table, column, keys)
                 if why:
-                    advice.blocked[column.attnum] = f"{kind}: {why}"
+                    advice.blocked[column.attnum] = (kind, why)
                 if why is not None or not self.has_room(table, column, kind):
                     continue
             length, alignment = layout(kind)
@@ -296,6 +296,9 @@ class Scratch:
                 kind, length, alignment, reason, risk, True, after / now if now else 1
             )
             names.append(name)
+        if table.fixed:
+            advice.prevent(table.fixed)
+            return advice
         if not names:
             return advice
         row = self.connection.execute(

@@ -128,8 +128,8 @@ class Table:
     pages: int
     rows: float
     options: dict[str, str]
-    # a partition, a parent, or a typed table: compact_types does not change it
-    fixed: bool
+    # why compact_types does not change it: a partition, a parent, or a typed table
+    fixed: str | None
     updates: int
     heap: int
     toast: int
@@ -226,9 +226,12 @@ indexes AS MATERIALIZED (
 SELECT c.oid::int8, n.nspname::text AS schema, c.relname::text AS relation, c.relkind::text AS kind,
     c.relpersistence::text AS persistence, coalesce(m.amname::text, '') AS method,
     c.relpages AS pages, c.reltuples::float8 AS rows, c.reloptions,
-    c.relispartition OR c.reloftype <> 0
-        OR EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = c.oid OR h.inhrelid = c.oid)
-        AS fixed,
+    CASE WHEN c.relispartition THEN 'the table is a partition'
+        WHEN c.reloftype <> 0 THEN 'the table is a typed table'
+        WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = c.oid)
+            THEN 'the table has child tables'
+        WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = c.oid)
+            THEN 'the table inherits from another one' END AS fixed,
     pg_stat_get_tuples_updated(c.oid) AS updates,
     coalesce(f.bytes, 0) AS heap,
     coalesce(tf.bytes, 0) + coalesce(tx.bytes, 0) AS toast, coalesce(x.bytes, 0) AS indexes_bytes,

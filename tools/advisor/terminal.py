@@ -16,6 +16,7 @@ from advisor.report import (
     Line,
     Report,
     TableReport,
+    counted,
     percent,
     size,
     visible,
@@ -77,18 +78,17 @@ def show(report: Report, top: int) -> None:
     for fact in report.facts:
         screen.print(f"- {fact}")
     screen.print()
-    shown = [table for table in report.tables if table.lines][:top]
-    rest = [table for table in report.tables if table not in shown]
+    shown, more, without = report.listed(top)
     if report.tables:
         overview(screen, report, shown)
     totals(screen, report)
-    if rest:
-        saved = sum(report.saved_of(table) for table in rest)
+    if more:
+        saved = sum(report.saved_of(table) for table in more)
         screen.print(
-            f"{len(rest)} more table{'s' if len(rest) > 1 else ''} with"
-            f" {size(sum(table.now for table in rest))} not listed,"
-            f" of which {size(saved)} would be saved"
+            f"{counted(more, 'more {}')}, of which {size(saved)} would be saved, see --top"
         )
+    if without:
+        screen.print(counted(without, "{} without a proposal"))
     for table in shown:
         details(screen, report, table)
     if report.skipped:
@@ -176,6 +176,8 @@ def details(screen: Screen, report: Report, table: TableReport) -> None:
             )
         if line.reason:
             screen.print(f"assumption: {line.reason}", indent=4)
+        if line.blockers:
+            screen.print(f"prevented by: {line.blockers}", indent=4)
         if line.risk:
             screen.print(f"risk: {line.risk}", indent=4)
 
