@@ -327,7 +327,7 @@ for my $source ([], \@scratch)
 	($out, $err) = run_command([ $python, '-B', '-c', $surprise, @reader, @$source ]);
 	is($err, '', 'an error about one table');
 	is( section($out, 'app.article'),
-		'app.article remark: nothing: the estimate failed assumption: ValueError: a surprise',
+		'app.article remark: nothing: the estimate failed reason: ValueError: a surprise',
 		'is a line with the reason');
 	like($out, qr/^app\.typed\n  proposal/m, 'the other tables have theirs');
 }
@@ -451,8 +451,8 @@ CREATE TABLE parent (a bigint, b bigint) PARTITION BY RANGE (b);
 CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000000);
 INSERT INTO parent SELECT i % 90, i % 90 FROM generate_series(1, 60000) i;
 CREATE TABLE plain AS SELECT i::float8 AS f FROM generate_series(1, 60000) i;
-CREATE TABLE talk AS SELECT (i % 90)::bigint AS a, (i * 10)::bigint AS b, i % 5 AS c, 'some words of a text ' || i AS t FROM generate_series(1, 60000) i;
-CREATE INDEX talk_c_t ON talk (c, t);
+CREATE TABLE talk AS SELECT (i % 90)::bigint AS a, i * 10 AS b, i % 5 AS c, 'some words of a text ' || i AS t FROM generate_series(1, 60000) i;
+CREATE INDEX talk_b ON talk (b);
 VACUUM ANALYZE;
 SQL
 for my $source ([], \@scratch)
@@ -464,6 +464,25 @@ for my $source ([], \@scratch)
 		'a partition has a reason');
 	like($out, qr/^1 table without a proposal \([\d.]+ MB\)$/m, 'and the rest is counted');
 }
+
+
+# What the extension has measured is no assumption, and indexes have their names.
+$node->safe_psql('parts',
+	'CREATE EXTENSION compact_types; CREATE EXTENSION toast_policy; CREATE EXTENSION vertical_partition; CREATE EXTENSION pg_dense'
+);
+($code, $out, $err) = advise('parts');
+is("$code $err", '0 ', 'partitions, with the extension');
+like(
+	section($out, 'public.part'),
+	qr/ prevented: change .* prevented by: the table is a partition$/,
+	'a partition has its reason in a line of its own');
+my $talk = section($out, 'public.talk');
+like(
+	$talk,
+	qr/ align the entries of index public\.talk_b to \d bytes /,
+	'the index of a proposal is named');
+like($talk, qr/ reason: a row takes /, 'what was measured is a reason');
+unlike($out, qr/ assumption: /, 'and no assumption');
 
 # An extension's schema without the extension: no function of another role is called.
 $node->safe_psql('shop', <<'SQL');

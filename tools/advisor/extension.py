@@ -24,9 +24,10 @@ REPORT = """
 SELECT r.kind, r.proposal, r.relation::oid::int8 AS relation,
     coalesce(i.indrelid, r.relation::oid)::int8 AS table, r.feature, r.action,
     r.columns::text[] AS columns, r.bytes_now, r.bytes_after, r.confidence, r.risk, r.server,
-    r.reason, r.blockers, r.statement
+    r.reason, r.blockers, r.statement, n.nspname::text AS index_schema, c.relname::text AS index
 FROM dense.report(%(budget)s::int4, NULL, %(min_bytes)s::int8, %(with_risk)s::boolean) r
     LEFT JOIN pg_index i ON i.indexrelid = r.relation
+    LEFT JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
 """
 
 
@@ -62,20 +63,24 @@ def fill(
         if row.bytes_now is not None and row.bytes_after is not None:
             saved = row.bytes_now - row.bytes_after
         reason = row.reason or ""
-        if row.blockers:
-            reason += (": " if reason else "") + "; ".join(row.blockers)
+        action = row.action
+        if action and row.index is not None:
+            index = f"{plain_ident(row.index_schema)}.{plain_ident(row.index)}"
+            action = action.replace("align the entries", f"align the entries of index {index}", 1)
         kind = {"proposal": PROPOSAL, "option": OPTION, "blocked": BLOCKED}.get(row.kind, REMARK)
         found[row.table].lines.append(
             Line(
                 kind,
-                row.action or reason,
+                action or reason,
                 saved,
                 row.confidence or "",
-                reason if row.action else "",
+                reason if action else "",
                 row.risk or "",
                 PATCHED if row.server == "patched" else STOCK,
                 row.statement or "",
                 row.proposal or "",
+                "; ".join(row.blockers or ()),
+                measured=True,
             )
         )
     # The budget may have ended before some tables.

@@ -27,6 +27,12 @@ class Line:
     proposal: str = ""
     # what prevents the change
     blockers: str = ""
+    # True if the reason is what an advisor has found in the table itself
+    measured: bool = False
+
+    @property
+    def label_of_reason(self) -> str:
+        return "reason" if self.measured or self.kind in (REMARK, BLOCKED) else "assumption"
 
 
 @dataclass

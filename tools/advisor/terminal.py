@@ -175,7 +175,7 @@ def details(screen: Screen, report: Report, table: TableReport) -> None:
                 indent=4,
             )
         if line.reason:
-            screen.print(f"assumption: {line.reason}", indent=4)
+            screen.print(f"{line.label_of_reason}: {line.reason}", indent=4)
         if line.blockers:
             screen.print(f"prevented by: {line.blockers}", indent=4)
         if line.risk:
