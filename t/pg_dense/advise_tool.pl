@@ -418,7 +418,7 @@ is("$code $err", '0 ', 'the extension');
 like($extension, qr/^Source: the extension pg_dense, by dense\.report\(\)/m, 'the source');
 like(
 	$extension,
-	qr/^psql .* -c 'CALL dense\.apply\('"'"'compact_types_with_risk public\.item'"'"'\)'$/m,
+	qr/^psql .* -c "CALL dense\.apply\('compact_types_with_risk public\.item'\)"$/m,
 	'what to type next');
 $total = $node->safe_psql('small',
 	"SELECT bytes_now, bytes_after, bytes_now - bytes_after FROM dense.report(min_bytes => 0, with_risk => true) WHERE kind = 'total' ORDER BY bytes_after DESC LIMIT 1"
@@ -483,6 +483,10 @@ like(
 	'the index of a proposal is named');
 like($talk, qr/ reason: a row takes /, 'what was measured is a reason');
 unlike($out, qr/ assumption: /, 'and no assumption');
+like(
+	$out,
+	qr/^# apply a proposal[^\n]*runs\n[^\n]*'compact_types public\.talk'\)"\n# or [^\n]* risk, see above\n[^\n]*'compact_types_with_risk public\.talk'\)"$/m,
+	'the change without a risk comes first');
 
 # An extension's schema without the extension: no function of another role is called.
 $node->safe_psql('shop', <<'SQL');

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+import psycopg
+
+from advisor.errors import AdviseError
 from advisor.report import (
     BLOCKED,
     OPTION,
@@ -18,6 +21,13 @@ from advisor.report import (
 )
 from advisor.target import Table, Target, plain_ident
 
+RISKY = "compact_types_with_risk "
+# proposals to apply that "What to type next" has
+MOST_STEPS = 3
+WITHOUT_RISK = """
+SELECT r.proposal FROM dense.report(%(budget)s::int4, %(table)s::oid::regclass, 0, false) r
+WHERE r.kind = 'proposal' AND r.feature = 'compact_types'
+"""
 # The report ends by itself; this many seconds more, and the server ends it.
 GRACE = 5
 REPORT = """
@@ -39,7 +49,12 @@ def fill(
     target.connection.execute(
         "SELECT set_config('statement_timeout', %s, true)", (f"{(budget + GRACE) * 1000}ms",)
     )
-    rows = target.rows(REPORT, budget=budget, min_bytes=min_bytes, with_risk=with_risk)
+    try:
+        rows = target.rows(REPORT, budget=budget, min_bytes=min_bytes, with_risk=with_risk)
+    except psycopg.errors.UndefinedFile as error:
+        raise AdviseError(
+            "the library of pg_dense is not installed on the server; use --statistics"
+        ) from error
     by_oid = {table.oid: table for table in tables}
     found: dict[int, TableReport] = {}
     for table in tables:
@@ -79,31 +94,64 @@ def fill(
                 PATCHED if row.server == "patched" else STOCK,
                 row.statement or "",
                 row.proposal or "",
-                "; ".join(row.blockers or ()),
+                blockers="; ".join(row.blockers or ()),
                 measured=True,
             )
         )
     # The budget may have ended before some tables.
     report.tables = list(found.values())
+    report.order()
+    oids = {id(table): oid for oid, table in found.items()}
+    tables_of = {id(line): oids[id(table)] for table in report.tables for line in table.lines}
+    for line in to_apply(report):
+        if line.proposal.startswith(RISKY):
+            line.without_risk = find_without_risk(target, tables_of[id(line)])
+
+
+def find_without_risk(target: Target, table: int) -> str:
+    """Return the proposal for types of this table that has no risk, or "" if there is none.
+
+    A report with the risks has one proposal for the types of a table, with all of its columns.
+    """
+    budget = int(target.left())
+    if budget < 1:
+        return ""
+    try:
+        with target.connection.transaction():
+            rows = target.rows(WITHOUT_RISK, budget=budget, table=table)
+    except psycopg.Error:
+        if target.connection.closed:
+            raise
+        return ""
+    return rows[0].proposal if rows else ""
+
+
+def to_apply(report: Report) -> list[Line]:
+    """Return the proposals of the tables that save most, in the order of the report."""
+    servers = (STOCK, PATCHED) if report.patched else (STOCK,)
+    return [
+        line
+        for table in report.tables
+        for line in table.lines
+        if line.kind == PROPOSAL and line.proposal and line.server in servers
+    ][:MOST_STEPS]
 
 
 def steps(report: Report, command: Callable[[str], str]) -> list[Step]:
     """Return how to apply what saves most, and how to take it back."""
-    servers = (STOCK, PATCHED) if report.patched else (STOCK,)
-    names = [
-        line.proposal
-        for table in report.tables
-        for line in table.lines
-        if line.kind == PROPOSAL and line.proposal and line.server in servers
-    ][:3]
     result = []
-    for name in names:
-        result.append(
-            Step(
-                "apply a proposal; it locks the table while it runs",
-                command(f"CALL dense.apply({quote_literal(name)})"),
-            )
-        )
+
+    def apply(what: str, name: str) -> None:
+        result.append(Step(what, command(f"CALL dense.apply({quote_literal(name)})")))
+
+    for line in to_apply(report):
+        what = "apply a proposal; it locks the table while it runs"
+        if line.without_risk:
+            apply(what, line.without_risk)
+            what = "or with more columns; it locks the table, too"
+        if line.risk:
+            what += "; it has a risk, see above"
+        apply(what, line.proposal)
     result.append(Step("see what is in place", command("SELECT * FROM dense.status")))
     result.append(Step("take everything back that you applied", command("CALL dense.undo()")))
     return result

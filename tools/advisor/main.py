@@ -21,6 +21,7 @@ from advisor.target import Table, Target
 
 PROGRAM = "tools/advise"
 INTERRUPTED = 130
+LOST = ("08", "57")
 UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 HELP = """Tell what pg_dense would save in a database, before anything is installed there.
@@ -326,6 +327,12 @@ def risk_fact(with_risk: bool) -> str:
     return "Changes that have a risk are left out."
 
 
+def shell_quote(word: str) -> str:
+    """Return a word for a shell.  Double quotes keep the quotes of SQL readable."""
+    quoted = shlex.quote(word)
+    return f'"{word}"' if quoted != word and not set('$`"\\!') & set(word) else quoted
+
+
 def steps(
     target: Target, report: Report, database: str, scratch: str | None, without_risk: bool
 ) -> list[Step]:
@@ -338,17 +345,17 @@ def steps(
         words += ["-p", str(info["port"])]
     words += ["-d", target.database]
     plain = is_plain(target.database)
-    psql = " ".join(shlex.quote(word) for word in words)
+    psql = " ".join(shell_quote(word) for word in words)
     # libpq reads a name that looks like a connection string as one
     name = target.database
     if not plain or "=" in name or "://" in name:
         psql = "psql CONNINFO"
-    again = shlex.quote(name) if database == name and "=" not in name else "CONNINFO"
+    again = shell_quote(name) if database == name and "=" not in name else "CONNINFO"
     if not plain:
         again = "CONNINFO"
 
     def command(statement: str) -> str:
-        return f"{psql} -c {shlex.quote(statement)}"
+        return f"{psql} -c {shell_quote(statement)}"
 
     if report.source.startswith("the extension"):
         found = extension.steps(report, command)
@@ -379,7 +386,7 @@ def steps(
     )
     result.append(
         Step(
-            "create them in the database",
+            "create them in the database, as a superuser",
             command(
                 "CREATE EXTENSION pg_dense; CREATE EXTENSION compact_types;"
                 " CREATE EXTENSION toast_policy; CREATE EXTENSION vertical_partition"
@@ -411,7 +418,10 @@ def fail(message: str, code: int = 1) -> None:
 
 def usage_line(error: click.UsageError) -> str:
     message = error.format_message().rstrip(".")
-    return f'{message[:1].lower()}{message[1:]}; usage: {PROGRAM} [OPTION]... DATABASE, see "{PROGRAM} --help"'
+    # "DATABASE" keeps its letters
+    if message[1:2].islower():
+        message = message[:1].lower() + message[1:]
+    return f'{message}; usage: {PROGRAM} [OPTION]... DATABASE, see "{PROGRAM} --help"'
 
 
 def main() -> None:
@@ -433,9 +443,10 @@ def main() -> None:
         fail("interrupted", INTERRUPTED)
     except psycopg.errors.QueryCanceled:
         fail("the budget is used up before there is a report, give more with --budget")
-    except psycopg.OperationalError as error:
-        fail("lost the server: " + (error.diag.message_primary or str(error) or "connection lost"))
     except psycopg.Error as error:
+        # classes 08 and 57 are of connections and of a shutdown
+        if isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:2] in LOST:
+            fail("lost the server: " + (error.diag.message_primary or str(error) or "no reason"))
         fail("the server said: " + (error.diag.message_primary or str(error)))
     except UnicodeDecodeError:
         fail("a name in the catalogs is not valid UTF-8")

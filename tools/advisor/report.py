@@ -25,6 +25,8 @@ class Line:
     statement: str = ""
     # the name for dense.apply()
     proposal: str = ""
+    # likewise, of the change that leaves out what has a risk
+    without_risk: str = ""
     # what prevents the change
     blockers: str = ""
     # True if the reason is what an advisor has found in the table itself
