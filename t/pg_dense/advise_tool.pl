@@ -69,6 +69,7 @@ SEEN
 # wrong arguments, without a server
 fails(qr/missing argument 'DATABASE'; usage: /, 2);
 fails(qr/no such option: --nonsense/, 2, '--nonsense', 'shop');
+fails(qr/DATABASE is empty; usage: /, 2, '');
 fails(qr/--budget/, 2, '--budget', 'soon', 'shop');
 fails(qr/"1X" is no size/, 2, '--min-size', '1X', 'shop');
 fails(qr/--top/, 2, '--top', '0', 'shop');
@@ -100,7 +101,12 @@ $node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
 $node->start;
 local $ENV{PGHOST} = $node->host;
 local $ENV{PGPORT} = $node->port;
-fails(qr/could not connect to the database: .*"nowhere" does not exist/, 1, 'nowhere');
+fails(qr/could not connect to the database: socket ".*": database "nowhere" does not exist/,
+	1, 'nowhere');
+fails(qr/role "nobody_here" does not exist; connect as another role: su postgres /,
+	1, 'user=nobody_here dbname=postgres');
+($code, $out, $err) = advise('postgres');
+is("$code $err", '0 ', 'a database without tables');
 
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my $columns = <<'SQL';
@@ -194,7 +200,7 @@ like($out, qr/^- 1 table smaller than 1\.0 MB \(/m, 'and small tables');
 unlike($out, qr/app\.denied|app\.partly|app\.small/, 'none of them is named');
 like(
 	$out,
-	qr/^app\."fresh \\x1b\[2J"\n  remark: nothing: the table has no statistics$/m,
+	qr/^app\."fresh \\x1b\[2J"\n  remark: no estimate: never analyzed; run ANALYZE$/m,
 	'a table without statistics, and control characters made visible');
 unlike($out, qr/[^\n -~]/, 'no control character, and nothing but ASCII');
 my ($report) = $out =~ /\A(.*)^What to type next$/ms;
@@ -487,6 +493,23 @@ like(
 	$out,
 	qr/^# apply a proposal[^\n]*runs\n[^\n]*'compact_types public\.talk'\)"\n# or [^\n]* risk, see above\n[^\n]*'compact_types_with_risk public\.talk'\)"$/m,
 	'the change without a risk comes first');
+
+# All tables are small, or there is no library.
+$node->safe_psql('postgres', 'CREATE DATABASE tiny TEMPLATE template0');
+$node->safe_psql('tiny', 'CREATE TABLE t AS SELECT 1 AS a');
+($code, $out, $err) = advise('tiny');
+like($out, qr/^- 1 table smaller than .*; use --min-size 0 to look\s+at them$/m, 'small tables');
+$node->safe_psql('tiny',
+	q{CREATE TABLE u AS SELECT i FROM generate_series(1, 60000) i; CREATE EXTENSION pg_dense});
+($code, $out, $err) = advise('tiny', '--statistics');
+like(
+	$out,
+	qr/^Total: [\d.]+ MB now, no estimate\n.*^  remark: no estimate: never analyzed; run ANALYZE$/ms,
+	'a database that was never analyzed');
+unlike($out, qr/0 bytes/, 'about which nothing is known');
+$node->safe_psql('tiny',
+	q{UPDATE pg_proc SET probin = '$libdir/nowhere' WHERE probin LIKE '%pg\_dense'});
+fails(qr/the library of pg_dense is not installed on the server; use --statistics$/, 1, 'tiny');
 
 # An extension's schema without the extension: no function of another role is called.
 $node->safe_psql('shop', <<'SQL');

@@ -373,9 +373,9 @@ def estimate(table: Table, advice: Advice, target: Target) -> list[Line]:
             lines.append(
                 Line(
                     REMARK,
-                    "nothing: the table has no statistics",
-                    reason="run ANALYZE first",
+                    "no estimate: never analyzed; run ANALYZE",
                     statement=f"ANALYZE {table.sql_name}",
+                    unknown=True,
                 )
             )
         return lines + prevented(table, advice)

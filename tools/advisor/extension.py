@@ -12,6 +12,7 @@ from advisor.report import (
     PROPOSAL,
     REMARK,
     STOCK,
+    USE_MIN_SIZE,
     Line,
     Report,
     Skipped,
@@ -60,6 +61,7 @@ def fill(
     for table in tables:
         if table.status is None and table.bytes >= min_bytes:
             found[table.oid] = TableReport(table.name, table.bytes)
+    all_small = not found
     for row in rows:
         if row.kind == "total":
             continue
@@ -68,7 +70,8 @@ def fill(
             missed = found.pop(row.table, None) if row.table is not None else None
             size_ = row.bytes_now if row.bytes_now is not None else missed.now if missed else None
             what = f"{name}: {row.reason}" if name and missed else row.reason
-            report.skipped.append(Skipped(what, size_))
+            hint = USE_MIN_SIZE if all_small and "smaller than min_bytes" in row.reason else ""
+            report.skipped.append(Skipped(what, size_, hint))
             continue
         if row.table not in found:
             table = by_oid.get(row.table)

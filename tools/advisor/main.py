@@ -15,7 +15,17 @@ import psycopg
 
 from advisor import estimate, extension, page, terminal
 from advisor.errors import AdviseError, NoSample, Terminated
-from advisor.report import REMARK, Line, Report, Skipped, Step, TableReport, is_plain, size
+from advisor.report import (
+    REMARK,
+    USE_MIN_SIZE,
+    Line,
+    Report,
+    Skipped,
+    Step,
+    TableReport,
+    is_plain,
+    size,
+)
 from advisor.scratch import LEAST_SECONDS, Scratch, check_local
 from advisor.target import Table, Target
 
@@ -82,7 +92,7 @@ class Bytes(click.ParamType):
 @click.argument("database", metavar="DATABASE")
 @click.option(
     "--html",
-    type=click.Path(dir_okay=False),
+    type=click.Path(dir_okay=False, readable=False),
     metavar="FILE",
     help="Also write the report as a page, one file that needs no other.",
 )
@@ -141,8 +151,8 @@ def cli(
         raise click.UsageError("DATABASE is empty")
     if scratch is not None:
         check_local(scratch)
-    if html is not None and not Path(html).resolve().parent.is_dir():
-        raise AdviseError(f'could not write "{html}": there is no such directory')
+    if html is not None:
+        page.check(Path(html))
     target = Target(database, budget)
     try:
         report = make(target, scratch, statistics, not without_risk, min_size)
@@ -225,6 +235,7 @@ def failed(error: Exception) -> Line:
         REMARK,
         "nothing: the estimate failed",
         reason=f"{type(error).__name__}: {why}" if why else type(error).__name__,
+        unknown=True,
     )
 
 
@@ -297,6 +308,7 @@ def sample_one(
     return lines
 
 
+SMALLER = "smaller than "
 REASONS = {
     "denied": "that the role may not read",
     "denied in part": "of which the role may read some columns only",
@@ -315,10 +327,13 @@ def skip(report: Report, tables: list[Table], min_size: int) -> None:
         if table.status is not None:
             groups[REASONS[table.status]].append(table)
         elif table.bytes < min_size:
-            groups[f"smaller than {size(min_size)}"].append(table)
+            groups[SMALLER + size(min_size)].append(table)
+    all_small = not any(table.status is None and table.bytes >= min_size for table in tables)
     for reason, members in groups.items():
         count = "1 table" if len(members) == 1 else f"{len(members)} tables"
-        report.skipped.append(Skipped(f"{count} {reason}", sum(table.bytes for table in members)))
+        hint = USE_MIN_SIZE if all_small and reason.startswith(SMALLER) else ""
+        bytes_ = sum(table.bytes for table in members)
+        report.skipped.append(Skipped(f"{count} {reason}", bytes_, hint))
 
 
 def risk_fact(with_risk: bool) -> str:

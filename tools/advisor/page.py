@@ -1,5 +1,6 @@
 """The report as one HTML file, which needs no other file."""
 
+import os
 from pathlib import Path
 
 import jinja2
@@ -9,6 +10,17 @@ from advisor.errors import AdviseError
 from advisor.report import Report, counted, percent, size, visible
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+def check(path: Path) -> None:
+    """Raise an error if the page could not be written, before the work for it begins."""
+    if not path.exists():
+        if not path.resolve().parent.is_dir():
+            raise AdviseError(f'could not write "{path}": there is no such directory')
+        if not os.access(path.resolve().parent, os.W_OK):
+            raise AdviseError(f'could not write "{path}": permission denied')
+    elif not os.access(path, os.W_OK):
+        raise AdviseError(f'could not write "{path}": permission denied')
 
 
 def write(report: Report, top: int, path: Path) -> None:

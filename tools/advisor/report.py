@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 PROPOSAL, OPTION, BLOCKED, REMARK = "proposal", "option", "blocked", "remark"
 STOCK, PATCHED = "stock", "patched"
+USE_MIN_SIZE = "; use --min-size 0 to look at them"
 
 
 @dataclass
@@ -31,6 +32,8 @@ class Line:
     blockers: str = ""
     # True if the reason is what an advisor has found in the table itself
     measured: bool = False
+    # True if nobody knows what the table could save
+    unknown: bool = False
 
     @property
     def label_of_reason(self) -> str:
@@ -57,6 +60,10 @@ class TableReport:
     def after(self) -> int:
         return self.now - self.saved(STOCK)
 
+    @property
+    def unknown(self) -> bool:
+        return any(line.unknown for line in self.lines)
+
 
 @dataclass
 class Skipped:
@@ -64,6 +71,7 @@ class Skipped:
 
     reason: str
     bytes: int | None = None
+    hint: str = ""
 
 
 @dataclass
@@ -114,6 +122,11 @@ class Report:
     def after_patched(self) -> int:
         """Bytes with the proposals that need the patched server, too."""
         return sum(table.now - table.saved(STOCK, PATCHED) for table in self.tables)
+
+    @property
+    def unknown(self) -> bool:
+        """True if there is no estimate of any table."""
+        return bool(self.tables) and all(table.unknown for table in self.tables)
 
     @property
     def options(self) -> int:

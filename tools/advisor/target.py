@@ -41,10 +41,28 @@ def connect(text: str, what: str) -> psycopg.Connection:
         # the message may repeat a password
         raise AdviseError(f"invalid connection string for {what}") from error
     except psycopg.OperationalError as error:
-        reason = (
-            " ".join(str(error).removeprefix("connection is bad: ").split()) or "unknown reason"
+        raise AdviseError(f"could not connect to {what}: {refused(error)}") from error
+
+
+def refused(error: psycopg.OperationalError) -> str:
+    """Return why there is no connection: address and message of the server, each message once.
+
+    The text of the error cannot be used: psycopg cuts it at the first colon, also in an address.
+    """
+    message = error.pgconn.error_message.decode(errors="replace") if error.pgconn else ""
+    addresses: dict[str, str] = {}
+    for line in message.replace("\n\t", ". ").splitlines():
+        found = re.fullmatch(r"connection to server (?:at|on) (.*?) failed: (.*)", line)
+        address, why = found.groups() if found else ("", line)
+        addresses.setdefault(" ".join(re.sub(r"^[A-Z]+: +", "", why).split()), address)
+    reasons = [f"{address}: {why}" if address else why for why, address in addresses.items() if why]
+    reason = "; ".join(reasons) or str(error).removeprefix("connection is bad: ")
+    if re.search(r'role ".*" does not exist', reason):
+        reason += (
+            '; connect as another role: su postgres -c "tools/advise ...", or'
+            ' "user=NAME dbname=..."'
         )
-        raise AdviseError(f"could not connect to {what}: {reason}") from error
+    return reason or "unknown reason"
 
 
 def close(connection: psycopg.Connection) -> None:

@@ -25,6 +25,8 @@ from advisor.report import (
 WIDTH = 80
 WIDEST = 110
 BAR = 22
+# narrower terminals have no room for bars
+LEAST_WITH_BARS = 60
 
 
 class Screen:
@@ -96,7 +98,7 @@ def show(report: Report, top: int) -> None:
         screen.print("Not looked at", "bold")
         for skipped in report.skipped:
             bytes_ = f" ({size(skipped.bytes)})" if skipped.bytes is not None else ""
-            screen.print(f"- {skipped.reason}{bytes_}")
+            screen.print(f"- {skipped.reason}{bytes_}{skipped.hint}")
     screen.print()
     screen.print("What to type next", "bold")
     for step in report.steps:
@@ -115,20 +117,23 @@ def overview(screen: Screen, report: Report, shown: list[TableReport]) -> None:
         header_style="bold" if screen.terminal else "",
     )
     grid.add_column("table", ratio=1, overflow="fold")
-    grid.add_column("before, after", width=BAR, no_wrap=True)
+    with_bars = screen.console.width >= LEAST_WITH_BARS
+    if with_bars:
+        grid.add_column("before, after", width=BAR, no_wrap=True)
     grid.add_column("size", justify="right", no_wrap=True, width=9)
     grid.add_column("saved", justify="right", no_wrap=True, width=9)
     largest = max((table.now for table in shown), default=0) or 1
     for table in shown:
         after, saved = report.after_of(table), report.saved_of(table)
         bars = screen.bar(table.now / largest, "blue")
-        bars.append("\n")
-        bars.append_text(screen.bar(after / largest, "green"))
+        if not table.unknown:
+            bars.append("\n")
+            bars.append_text(screen.bar(after / largest, "green"))
         grid.add_row(
             Text(visible(table.name), overflow="fold"),
-            bars,
-            f"{size(table.now)}\n{size(after)}",
-            f"{size(saved)}\n{percent(saved, table.now)}",
+            *([bars] if with_bars else []),
+            size(table.now) if table.unknown else f"{size(table.now)}\n{size(after)}",
+            "unknown" if table.unknown else f"{size(saved)}\n{percent(saved, table.now)}",
         )
     if shown:
         screen.console.print(grid)
@@ -136,6 +141,9 @@ def overview(screen: Screen, report: Report, shown: list[TableReport]) -> None:
 
 def totals(screen: Screen, report: Report) -> None:
     now, after = report.now, report.after
+    if report.unknown:
+        screen.print(f"Total: {size(now)} now, no estimate", "bold")
+        return
     screen.print(
         f"Total: {size(now)} now, {size(after)} after; {size(now - after)} saved"
         f" ({percent(now - after, now)})",
