@@ -73,10 +73,16 @@ BEGIN
     RETURN plan->0->'Split Table';
 END $$;
 SELECT property('SELECT t.n FROM t, u WHERE u.id = t.id');
--- The statement drops the view that it reads.
+-- The statement drops the view that it reads.  Before 16, PostgreSQL itself cannot do that.
 INSERT INTO plain VALUES (1, 1, 'x');
 CREATE FUNCTION drops() RETURNS int LANGUAGE plpgsql AS $$ BEGIN DROP VIEW dropped; RETURN 1; END $$;
-DO $$ BEGIN EXECUTE 'EXPLAIN (ANALYZE) SELECT drops(), n FROM dropped'; END $$;
+DO $$ BEGIN
+    IF current_setting('server_version_num')::int >= 160000 THEN
+        EXECUTE 'EXPLAIN (ANALYZE) SELECT drops(), n FROM dropped';
+    ELSE
+        DROP VIEW dropped;
+    END IF;
+END $$;
 SELECT to_regclass('dropped');
 -- A saved plan
 PREPARE p (int) AS SELECT n FROM t WHERE id = $1 FOR UPDATE;
