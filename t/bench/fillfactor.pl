@@ -150,7 +150,7 @@ is_deeply(
 	"$work/benchmarks.md");
 is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my @charts = slurp_file("$work/report.html") =~ /<figure class=/g;
-is(scalar(@charts), 3, 'the page has the charts of the study');
+is(scalar(@charts), 2, 'the page has the charts of the study');
 my $markdown = slurp_file("$work/benchmarks.md");
 like($markdown, qr/^## fillfactor$/m, 'the tables have a section of the study');
 like($markdown, qr/^\| fillfactor 100, a transaction each \|/m, 'the section has rows');
