@@ -243,7 +243,7 @@ sql('shop', 'DROP TABLE app.labels; DELETE FROM dense.applied WHERE id > 3000');
 # Functions that every role may call do not trust the functions of a feature that is not installed.
 sql('postgres', 'CREATE DATABASE plain');
 sql('plain', 'CREATE EXTENSION pg_dense; GRANT CREATE ON DATABASE plain TO mallory');
-is( sql('plain', <<'SQL'), "|||f\n", 'functions of others that return other types');
+is(sql('plain', <<'SQL'), "|||f\n", 'functions of others that return other types');
 SET ROLE mallory;
 CREATE SCHEMA vertical_partition_internal;
 CREATE FUNCTION vertical_partition_internal.layout(v regclass, OUT hot oid, OUT cold oid, OUT cold_columns int8)

@@ -193,8 +193,9 @@ is_deeply(
 	[ options_of(read_file("$dir/tools/cluster")) ],
 	[qw(--bin --immediate --initdb-arg --port --set --superuser)],
 	'the options of tools/cluster');
-is_deeply([ options_of(read_file("$dir/tools/patches")) ],
-	['--force', '--record'],
+is_deeply(
+	[ options_of(read_file("$dir/tools/patches")) ],
+	[ '--force', '--record' ],
 	'the options of tools/patches');
 is_deeply(
 	[ commands_of(read_file("$dir/tools/patches")) ],
