@@ -10,6 +10,7 @@ use PgDense::Tools;
 use Test::More;
 
 my $dir = checkout();
+unlink "$dir/tools/patches-compiled";
 my %release = (
 	'configure' => "#!/bin/sh\necho configure >> ../calls\n",
 	'src/backend/Makefile' => "generated-headers:\n\techo '#define TEN 10' > ten.h\n",
