@@ -181,7 +181,8 @@ SET default_toast_compression = pglz;
 SELECT stored('policy', json_text(300)) = stored('extended', json_text(300)) AS same, stored('policy', json_text(300)) ~ '^pglz' AS pglz;
 SET default_toast_compression = lz4;
 
--- Test toast_tuple_target.
+-- Test toast_tuple_target, with the meaning that it has in heap.
+SET toast_policy.out_of_line = off;
 ALTER TABLE policy SET (toast_tuple_target = 128);
 ALTER TABLE extended SET (toast_tuple_target = 128);
 SELECT n, stored('policy', repeat('x', n)) AS policy, stored('extended', repeat('x', n)) AS extended FROM unnest(ARRAY[100, 2000, 2010, 4000, 30000]) n;
@@ -229,6 +230,7 @@ REFRESH MATERIALIZED VIEW arrays_view;
 REFRESH MATERIALIZED VIEW arrays_view_extended;
 SELECT n, a.v = e.v AS same, pg_column_size(a.v), pg_column_size(e.v) AS extended
 FROM arrays_view a JOIN arrays_view_extended e USING (n) ORDER BY 1;
+RESET toast_policy.out_of_line;
 -- The size of an expanded array counts for the other values of the row.
 CREATE TABLE beside (a int[], v text);
 CREATE TABLE beside_extended (a int[], v text);

@@ -125,11 +125,13 @@ SELECT toast_policy.enable('narrow', 'v');
 SET toast_policy.min_size = 1000;
 SET toast_policy.min_saved_chunks = 2;
 SET toast_policy.early_abort = off;
+SET toast_policy.out_of_line = off;
 INSERT INTO narrow SELECT length(v), repeat('a', length(v) % 700), v, repeat('b', length(v) % 300) FROM source;
 SELECT raw, bytes, pages FROM exact('narrow', 'v', 'toast_policy', 'pglz');
 RESET toast_policy.min_size;
 RESET toast_policy.min_saved_chunks;
 RESET toast_policy.early_abort;
+RESET toast_policy.out_of_line;
 
 -- If nothing can be gained, the present strategy is recommended.
 CREATE TABLE short (v text);

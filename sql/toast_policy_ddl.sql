@@ -181,6 +181,7 @@ DROP TABLE n;
 --
 -- Settings of the table
 --
+SET toast_policy.out_of_line = off;
 ALTER TABLE d ALTER COLUMN doc SET COMPRESSION default, SET (toast_tuple_target = 128);
 ALTER TABLE d_heap ALTER COLUMN doc SET COMPRESSION default, SET (toast_tuple_target = 128);
 SELECT twice('UPDATE @ SET doc = left(doc, 1500), j = NULL WHERE id < 20');
@@ -189,6 +190,7 @@ SELECT same();
 -- the row has the target size.
 SELECT count(*) FILTER (WHERE pg_column_size(a.doc) <> pg_column_size(b.doc)) FROM d a JOIN d_heap b USING (id) WHERE id < 20;
 SELECT twice('ALTER TABLE @ RESET (toast_tuple_target)');
+RESET toast_policy.out_of_line;
 SELECT twice('UPDATE @ SET doc = sample(id), j = to_jsonb(ARRAY[sample(id + 3), id::text]) WHERE id < 20');
 SELECT same();
 SELECT twice('TRUNCATE @');

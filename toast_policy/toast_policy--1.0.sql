@@ -27,6 +27,12 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'tp_enable'
 LANGUAGE C VOLATILE STRICT;
 
+CREATE FUNCTION toast_policy.enable_out_of_line(relation regclass, min_bytes integer DEFAULT 128,
+	VARIADIC columns name[] DEFAULT '{}')
+RETURNS void
+AS 'MODULE_PATHNAME', 'tp_enable_out_of_line'
+LANGUAGE C VOLATILE STRICT;
+
 CREATE FUNCTION toast_policy.disable(relation regclass, VARIADIC columns name[] DEFAULT '{}')
 RETURNS void
 AS 'MODULE_PATHNAME', 'tp_disable'
@@ -44,6 +50,8 @@ LANGUAGE C VOLATILE STRICT;
 
 COMMENT ON FUNCTION toast_policy.enable(regclass, name[]) IS
 	'let toast_policy decide about the compression of columns (default: all that are compressible)';
+COMMENT ON FUNCTION toast_policy.enable_out_of_line(regclass, integer, name[]) IS
+	'enable() columns (default: those that are governed), and store their values of min_bytes or more out of line, even in small rows';
 COMMENT ON FUNCTION toast_policy.disable(regclass, name[]) IS
 	'give columns their default storage (default: all that are governed), and a table without governed columns back to heap';
 COMMENT ON FUNCTION toast_policy.disable_all() IS
@@ -806,8 +814,15 @@ SELECT c.oid::pg_catalog.regclass AS relation, a.attname AS column_name,
 	CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' WHEN 'x' THEN 'EXTENDED' END AS storage,
 	CASE WHEN a.atttypid OPERATOR(pg_catalog.=) ANY (t.own)
 		THEN COALESCE(pg_catalog."substring"(pg_catalog.format_type(a.atttypid, a.atttypmod), '\(([a-z0-9]+)\)$'), 'default')
-		ELSE CASE a.attcompression WHEN 'p' THEN 'pglz' WHEN 'l' THEN 'lz4' WHEN '' THEN 'default' END END AS compression
-FROM (SELECT ARRAY['@extschema@.ztext'::pg_catalog.regtype::pg_catalog.oid, '@extschema@.zbytea'::pg_catalog.regtype::pg_catalog.oid]) t (own)
+		ELSE CASE a.attcompression WHEN 'p' THEN 'pglz' WHEN 'l' THEN 'lz4' WHEN '' THEN 'default' END END AS compression,
+	CASE WHEN m.amname OPERATOR(pg_catalog.=) 'toast_policy' AND a.atttypid OPERATOR(pg_catalog.<>) ALL (t.own) THEN
+		(SELECT o.bytes
+		FROM (SELECT pg_catalog."substring"(option, '^toast_tuple_target=(\d+)$')::pg_catalog.int4 FROM pg_catalog.unnest(c.reloptions) option) o (bytes)
+		WHERE o.bytes OPERATOR(pg_catalog.<) t.target) END AS out_of_line
+FROM (SELECT ARRAY['@extschema@.ztext'::pg_catalog.regtype::pg_catalog.oid, '@extschema@.zbytea'::pg_catalog.regtype::pg_catalog.oid],
+		-- the default of toast_tuple_target, a quarter of the page without its header and line pointers
+		(pg_catalog.current_setting('block_size')::pg_catalog.int4 OPERATOR(pg_catalog.-) 40)
+			OPERATOR(pg_catalog./) 4 OPERATOR(pg_catalog./) 8 OPERATOR(pg_catalog.*) 8) t (own, target)
 	CROSS JOIN pg_catalog.pg_class c
 	LEFT JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) c.relam
 	LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid
@@ -826,6 +841,8 @@ COMMENT ON COLUMN toast_policy.status.access_method IS 'access method of the tab
 COMMENT ON COLUMN toast_policy.status.storage IS 'STORAGE of the column';
 COMMENT ON COLUMN toast_policy.status.compression IS
 	'COMPRESSION of the column, or codec of its type; default if the setting decides';
+COMMENT ON COLUMN toast_policy.status.out_of_line IS
+	'bytes from which on values of the column go out of line, even in small rows; null if only values of large rows do';
 
 --
 -- Advice

@@ -42,6 +42,7 @@ int			tp_lz4_level = 0;
 int			tp_type_codec = TP_ZSTD;
 int			tp_zstd_level = TP_ZSTD_DEFAULT_LEVEL;
 bool		tp_recompress_source = false;
+bool		tp_out_of_line = true;
 
 /* Is the library defining its settings? */
 static bool tp_loading = false;
@@ -140,6 +141,12 @@ _PG_init(void)
 							 &tp_recompress_source,
 							 false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("toast_policy.out_of_line",
+							 "Moves governed values of small rows out of line, in tables whose toast_tuple_target says so.",
+							 "If off, toast_tuple_target has the effect that it has in a table of heap.",
+							 &tp_out_of_line,
+							 true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 
 	tp_loading = false;
 
@@ -147,6 +154,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("toast_policy");
 
 	tp_am_init();
+	tp_out_of_line_init();
 	tp_create_init();
 	tp_hooks_init();
 	tp_stats_init();

@@ -14,6 +14,7 @@
 #define TOAST_POLICY_H
 
 #include "access/heaptoast.h"
+#include "access/rewriteheap.h"
 #include "access/tableam.h"
 #include "utils/array.h"
 #include "utils/rel.h"
@@ -60,6 +61,7 @@ extern int	tp_lz4_level;
 extern int	tp_type_codec;		/* a TpCodec */
 extern int	tp_zstd_level;
 extern bool tp_recompress_source;
+extern bool tp_out_of_line;
 
 /* toast_policy_codec.c */
 extern const char *tp_codec_name(TpCodec codec);
@@ -85,14 +87,52 @@ typedef enum TpOccasion
 {
 	TP_INSERT,
 	TP_UPDATE,
-	TP_RECOMPRESS				/* decide anew about all governed values */
+	TP_RECOMPRESS,				/* decide anew about all governed values */
+	TP_REWRITE					/* VACUUM FULL: compress no governed value */
 } TpOccasion;
 
+/* What heap shall do with a row */
+typedef struct TpRowPlan
+{
+	bool	   *moved;			/* values to move out of line; NULL if heap
+								 * decides */
+	Size		target;			/* size of the row after that */
+} TpRowPlan;
+
 extern bool tp_column_is_governed(Form_pg_attribute att);
+extern int	tp_governed_count(Relation rel);
 extern bool tp_row_is_small(Relation rel, TupleTableSlot *slot,
 							TpOccasion occasion);
 extern bool tp_row_apply(Relation rel, Datum *values, const bool *isnull,
-						 TpOccasion occasion);
+						 TpOccasion occasion, TpRowPlan *plan);
+extern void tp_row_keep_pointers(Relation rel, TupleTableSlot *slot,
+								 TpRowPlan *plan);
+
+/*
+ * toast_policy_out_of_line.c: a relation whose cache entry is changed, so that
+ * heap's toaster does what the policy wants
+ */
+typedef struct TpSteering
+{
+	Relation	rel;
+	const bool *moved;
+	char		others;			/* storage of the columns that are not moved */
+	int			target;			/* toast_tuple_target */
+	TupleDesc	desc;			/* the descriptor that was changed first */
+	char	   *storage;		/* its former storage */
+	int			former_target;
+	struct TpSteering *outer;
+} TpSteering;
+
+/* A storage with which the toaster leaves a value in its row as it is */
+#define TP_STORAGE_INLINE	'i'
+
+extern Size tp_out_of_line_size(Relation rel);
+extern bool tp_needs_toast_table(Relation rel);
+extern void tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan,
+					 char others);
+extern void tp_release(TpSteering *steering);
+extern void tp_out_of_line_init(void);
 
 /* toast_policy_am.c */
 extern const TableAmRoutine *tp_access_method(void);
@@ -124,17 +164,16 @@ extern void tp_hooks_init(void);
 /* toast_policy_recompress.c */
 extern bool tp_recompressing(Relation rel);
 extern void tp_report_rows(double done, double total);
-extern HeapTuple tp_recompress_tuple(Relation OldHeap, Relation NewHeap,
-									 HeapTuple tuple, Datum *values,
-									 bool *isnull);
+extern void tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
+						  Datum *values, bool *isnull,
+						  RewriteState rwstate);
 
 /* import/heapam_copy.c */
-extern void tp_recompress_copy(Relation OldHeap, Relation NewHeap,
-							   TransactionId OldestXmin,
-							   TransactionId xid_cutoff,
-							   MultiXactId multi_cutoff,
-							   double *num_tuples, double *tups_vacuumed,
-							   double *tups_recently_dead);
+extern void tp_copy_table(Relation OldHeap, Relation NewHeap,
+						  Relation OldIndex, bool use_sort,
+						  TransactionId OldestXmin, TransactionId xid_cutoff,
+						  MultiXactId multi_cutoff, double *num_tuples,
+						  double *tups_vacuumed, double *tups_recently_dead);
 
 /* toast_policy_stats.c */
 extern void tp_stats_init(void);

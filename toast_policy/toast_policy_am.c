@@ -8,9 +8,10 @@
  * toast_policy_rule.c).  The access method is a copy of heap's callbacks,
  * except for the callbacks that write rows.  These callbacks make a second
  * slot with the values that the policy has compressed, let heap store this
- * slot, and copy the new row's address into the caller's slot.  Pages, tuples
- * and WAL are heap's own.  Nothing on disk refers to the access method, except
- * the table's row in pg_class.
+ * slot, and copy the new row's address into the caller's slot.  If values of
+ * small rows go out of line, these callbacks also steer heap's toaster (see
+ * toast_policy_out_of_line.c).  Pages, tuples and WAL are heap's own.  Nothing
+ * on disk refers to the access method, except the table's row in pg_class.
  *
  * In the two callbacks that build indexes, heap refuses to scan a table of
  * another access method.  While these two callbacks run, the relation's cache
@@ -63,10 +64,11 @@ static MemoryContext tp_row_context = NULL;
 /*
  * Apply the policy to a row.  Return a slot with the row that heap shall
  * store, in the memory that tp_begin_row() has made.  Return NULL if heap
- * shall store the row as it is.
+ * shall store the row as it is.  Set *plan to the plan of the row.
  */
 static TupleTableSlot *
-tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
+tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
+			 TpRowPlan *plan)
 {
 	MemoryContext caller = MemoryContextSwitchTo(tp_row_context);
 	TupleDesc	desc = RelationGetDescr(rel);
@@ -75,15 +77,21 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 
 	slot_getallattrs(slot);
 	memcpy(values, slot->tts_values, desc->natts * sizeof(Datum));
-	if (tp_row_apply(rel, values, slot->tts_isnull, occasion))
+	if (tp_row_apply(rel, values, slot->tts_isnull, occasion, plan) ||
+		plan->moved != NULL)
 	{
+		HeapTuple	tuple = heap_form_tuple(desc, values, slot->tts_isnull);
+
+		/* let heap call the toaster */
+		if (plan->moved != NULL)
+			tuple->t_data->t_infomask |= HEAP_HASEXTERNAL;
+
 		/*
 		 * Give the slot its own tuple, because tp_finish_slot() reads the
 		 * tuple's header.
 		 */
 		result = MakeSingleTupleTableSlot(desc, &TTSOpsHeapTuple);
-		ExecStoreHeapTuple(heap_form_tuple(desc, values, slot->tts_isnull),
-						   result, true);
+		ExecStoreHeapTuple(tuple, result, true);
 		result->tts_tableOid = slot->tts_tableOid;
 	}
 	MemoryContextSwitchTo(caller);
@@ -153,24 +161,84 @@ tp_end_row(void)
 	MemoryContextReset(tp_row_context);
 }
 
+/*
+ * Return true if values of small rows of the table go out of line, so that heap
+ * must be told what to do with a row.
+ */
+static bool
+tp_is_steered(Relation rel)
+{
+	return tp_out_of_line_size(rel) > 0 && tp_governed_count(rel) > 0;
+}
+
+/* Insert a row.  If speculative is false, specToken is not used. */
 static void
-tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
-				CompatOptions options, BulkInsertState bistate)
+tp_insert_row(Relation rel, TupleTableSlot *slot, CommandId cid,
+			  CompatOptions options, BulkInsertState bistate, bool speculative,
+			  uint32 specToken)
+{
+	if (speculative)
+		tp_heap_am->tuple_insert_speculative(rel, slot, cid, options, bistate,
+											 specToken);
+	else
+		tp_heap_am->tuple_insert(rel, slot, cid, options, bistate);
+}
+
+/* Insert a row whose values go out of line as the plan says. */
+static void
+tp_insert_steered(Relation rel, TupleTableSlot *slot, const TpRowPlan *plan,
+				  CommandId cid, CompatOptions options,
+				  BulkInsertState bistate, bool speculative, uint32 specToken)
+{
+	TpSteering	steering;
+
+	tp_steer(&steering, rel, plan, TP_STORAGE_INLINE);
+	PG_TRY();
+	{
+		tp_insert_row(rel, slot, cid, options, bistate, speculative, specToken);
+	}
+	PG_CATCH();
+	{
+		tp_release(&steering);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_release(&steering);
+}
+
+/* Apply the policy to a row, and insert it. */
+static void
+tp_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
+		  CompatOptions options, BulkInsertState bistate, bool speculative,
+		  uint32 specToken)
 {
 	TupleTableSlot *stored;
+	TpRowPlan	plan = {0};
 
 	if (likely(tp_row_is_small(rel, slot, TP_INSERT)))
 	{
-		tp_heap_am->tuple_insert(rel, slot, cid, options, bistate);
+		tp_insert_row(rel, slot, cid, options, bistate, speculative, specToken);
 		return;
 	}
 
 	tp_begin_row();
-	stored = tp_make_slot(rel, slot, TP_INSERT);
-	tp_heap_am->tuple_insert(rel, stored ? stored : slot, cid, options, bistate);
+	stored = tp_make_slot(rel, slot, TP_INSERT, &plan);
+	if (tp_is_steered(rel))
+		tp_insert_steered(rel, stored ? stored : slot, &plan, cid, options,
+						  bistate, speculative, specToken);
+	else
+		tp_insert_row(rel, stored ? stored : slot, cid, options, bistate,
+					  speculative, specToken);
 	if (stored)
 		tp_finish_slot(slot, stored);
 	tp_end_row();
+}
+
+static void
+tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
+				CompatOptions options, BulkInsertState bistate)
+{
+	tp_insert(rel, slot, cid, options, bistate, false, 0);
 }
 
 static void
@@ -178,22 +246,61 @@ tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 							CompatOptions options, BulkInsertState bistate,
 							uint32 specToken)
 {
-	TupleTableSlot *stored;
+	tp_insert(rel, slot, cid, options, bistate, true, specToken);
+}
 
-	if (likely(tp_row_is_small(rel, slot, TP_INSERT)))
+/* Return true if the same values of two rows go out of line. */
+static bool
+tp_same_plan(const TpRowPlan *a, const TpRowPlan *b, int natts)
+{
+	if (a->moved == NULL || b->moved == NULL)
+		return a->moved == b->moved;
+
+	return memcmp(a->moved, b->moved, natts * sizeof(bool)) == 0;
+}
+
+/* Insert rows that have the same plan. */
+static void
+tp_multi_insert_steered(Relation rel, TupleTableSlot **slots, int nslots,
+						const TpRowPlan *plan, CommandId cid,
+						CompatOptions options, BulkInsertState bistate)
+{
+	TpSteering	steering;
+
+	tp_steer(&steering, rel, plan, TP_STORAGE_INLINE);
+	PG_TRY();
 	{
-		tp_heap_am->tuple_insert_speculative(rel, slot, cid, options, bistate,
-											 specToken);
-		return;
+		tp_heap_am->multi_insert(rel, slots, nslots, cid, options, bistate);
 	}
+	PG_CATCH();
+	{
+		tp_release(&steering);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_release(&steering);
+}
 
-	tp_begin_row();
-	stored = tp_make_slot(rel, slot, TP_INSERT);
-	tp_heap_am->tuple_insert_speculative(rel, stored ? stored : slot, cid,
-										 options, bistate, specToken);
-	if (stored)
-		tp_finish_slot(slot, stored);
-	tp_end_row();
+/*
+ * Insert rows of a table whose values go out of line.  Insert consecutive rows
+ * with the same plan in one call of heap.
+ */
+static void
+tp_insert_runs(Relation rel, TupleTableSlot **slots, const TpRowPlan *plans,
+			   int nslots, CommandId cid, CompatOptions options,
+			   BulkInsertState bistate)
+{
+	int			natts = RelationGetNumberOfAttributes(rel);
+	int			end;
+
+	for (int start = 0; start < nslots; start = end)
+	{
+		for (end = start + 1; end < nslots; end++)
+			if (!tp_same_plan(&plans[start], &plans[end], natts))
+				break;
+		tp_multi_insert_steered(rel, slots + start, end - start, &plans[start],
+								cid, options, bistate);
+	}
 }
 
 static void
@@ -201,11 +308,13 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 				CompatOptions options, BulkInsertState bistate)
 {
 	TupleTableSlot **stored = NULL;
+	TpRowPlan  *plans = NULL;
 	bool		begun = false;
 
 	for (int i = 0; i < nslots; i++)
 	{
 		TupleTableSlot *slot;
+		TpRowPlan	plan = {0};
 
 		if (likely(tp_row_is_small(rel, slots[i], TP_INSERT)))
 			continue;
@@ -213,8 +322,12 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 		{
 			tp_begin_row();
 			begun = true;
+			if (tp_is_steered(rel))
+				plans = MemoryContextAllocZero(tp_row_context, nslots * sizeof(*plans));
 		}
-		slot = tp_make_slot(rel, slots[i], TP_INSERT);
+		slot = tp_make_slot(rel, slots[i], TP_INSERT, &plan);
+		if (plans != NULL)
+			plans[i] = plan;
 		if (slot == NULL)
 			continue;
 		if (stored == NULL)
@@ -225,19 +338,49 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 		stored[i] = slot;
 	}
 
-	if (stored == NULL)
-		tp_heap_am->multi_insert(rel, slots, nslots, cid, options, bistate);
+	if (plans != NULL)
+		tp_insert_runs(rel, stored ? stored : slots, plans, nslots, cid,
+					   options, bistate);
 	else
+		tp_heap_am->multi_insert(rel, stored ? stored : slots, nslots, cid,
+								 options, bistate);
+	for (int i = 0; stored != NULL && i < nslots; i++)
 	{
-		tp_heap_am->multi_insert(rel, stored, nslots, cid, options, bistate);
-		for (int i = 0; i < nslots; i++)
-		{
-			if (stored[i] != slots[i])
-				tp_finish_slot(slots[i], stored[i]);
-		}
+		if (stored[i] != slots[i])
+			tp_finish_slot(slots[i], stored[i]);
 	}
 	if (begun)
 		tp_end_row();
+}
+
+/* Update a row whose values go out of line as the plan says. */
+static TM_Result
+tp_update_steered(Relation rel, ItemPointer otid, TupleTableSlot *slot,
+				  const TpRowPlan *plan, CommandId cid,
+				  COMPAT_UPDATE_OPTIONS_PARAM Snapshot snapshot,
+				  Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+				  LockTupleMode *lockmode, CompatUpdateIndexes *update_indexes)
+{
+	TpSteering	steering;
+	volatile TM_Result result = TM_Ok;
+
+	tp_steer(&steering, rel, plan, TP_STORAGE_INLINE);
+	PG_TRY();
+	{
+		result = tp_heap_am->tuple_update(rel, otid, slot, cid,
+										  COMPAT_UPDATE_OPTIONS snapshot,
+										  crosscheck, wait, tmfd, lockmode,
+										  update_indexes);
+	}
+	PG_CATCH();
+	{
+		tp_release(&steering);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_release(&steering);
+
+	return result;
 }
 
 static TM_Result
@@ -246,20 +389,44 @@ tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 				Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 				LockTupleMode *lockmode, CompatUpdateIndexes *update_indexes)
 {
-	TupleTableSlot *stored;
+	bool		small = tp_row_is_small(rel, slot, TP_UPDATE);
+	bool		steered = tp_is_steered(rel);
+	TupleTableSlot *stored = NULL;
+	TpRowPlan	plan = {0};
 	TM_Result	result;
 
-	if (likely(tp_row_is_small(rel, slot, TP_UPDATE)))
+	if (likely(small && !steered))
 		return tp_heap_am->tuple_update(rel, otid, slot, cid,
 										COMPAT_UPDATE_OPTIONS snapshot,
 										crosscheck, wait, tmfd, lockmode,
 										update_indexes);
 
 	tp_begin_row();
-	stored = tp_make_slot(rel, slot, TP_UPDATE);
-	result = tp_heap_am->tuple_update(rel, otid, stored ? stored : slot, cid,
-									  COMPAT_UPDATE_OPTIONS snapshot, crosscheck,
-									  wait, tmfd, lockmode, update_indexes);
+	if (!small)
+		stored = tp_make_slot(rel, slot, TP_UPDATE, &plan);
+	else if (OidIsValid(rel->rd_rel->reltoastrelid))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(tp_row_context);
+
+		slot_getallattrs(slot);
+		tp_row_keep_pointers(rel, slot, &plan);
+		MemoryContextSwitchTo(caller);
+	}
+
+	/*
+	 * heap calls the toaster even for a small row, if the row or its old
+	 * version has values out of line.
+	 */
+	if (steered)
+		result = tp_update_steered(rel, otid, stored ? stored : slot, &plan,
+								   cid, COMPAT_UPDATE_OPTIONS snapshot,
+								   crosscheck, wait, tmfd, lockmode,
+								   update_indexes);
+	else
+		result = tp_heap_am->tuple_update(rel, otid, stored ? stored : slot, cid,
+										  COMPAT_UPDATE_OPTIONS snapshot,
+										  crosscheck, wait, tmfd, lockmode,
+										  update_indexes);
 	if (stored)
 		tp_finish_slot(slot, stored);
 	tp_end_row();
@@ -410,7 +577,8 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 
 /*
  * VACUUM FULL, CLUSTER and REPACK keep the stored form of values; recompress()
- * decides anew whether to compress them.
+ * decides anew whether to compress them.  heap's callback can do the former
+ * unless values of small rows go out of line.
  */
 static void
 tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
@@ -421,10 +589,10 @@ tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 							 double *num_tuples, double *tups_vacuumed,
 							 double *tups_recently_dead)
 {
-	if (tp_recompressing(OldHeap))
-		tp_recompress_copy(OldHeap, NewHeap, OldestXmin, *xid_cutoff,
-						   *multi_cutoff, num_tuples, tups_vacuumed,
-						   tups_recently_dead);
+	if (tp_recompressing(OldHeap) || tp_is_steered(OldHeap))
+		tp_copy_table(OldHeap, NewHeap, OldIndex, use_sort, OldestXmin,
+					  *xid_cutoff, *multi_cutoff, num_tuples, tups_vacuumed,
+					  tups_recently_dead);
 	else
 		tp_heap_am->relation_copy_for_cluster(OldHeap, NewHeap, OldIndex,
 											  use_sort, OldestXmin,
@@ -442,6 +610,12 @@ static Oid
 tp_relation_toast_am(Relation rel)
 {
 	return HEAP_TABLE_AM_OID;
+}
+
+static bool
+tp_relation_needs_toast_table(Relation rel)
+{
+	return tp_heap_am->relation_needs_toast_table(rel) || tp_needs_toast_table(rel);
 }
 
 /* Return the access method's callbacks. */
@@ -474,6 +648,7 @@ tp_am_init(void)
 	tp_am.index_validate_scan = tp_index_validate_scan;
 	tp_am.relation_copy_for_cluster = tp_relation_copy_for_cluster;
 	tp_am.relation_toast_am = tp_relation_toast_am;
+	tp_am.relation_needs_toast_table = tp_relation_needs_toast_table;
 
 	CacheRegisterRelcacheCallback(tp_relcache_callback, (Datum) 0);
 	RegisterXactCallback(tp_am_xact_callback, NULL);

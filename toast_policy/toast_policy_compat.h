@@ -16,6 +16,7 @@
 #ifndef TOAST_POLICY_COMPAT_H
 #define TOAST_POLICY_COMPAT_H
 
+#include "access/genam.h"
 #include "access/table.h"
 #include "catalog/pg_proc.h"
 #include "commands/progress.h"
@@ -51,6 +52,10 @@ typedef int CompatOptions;
 #if PG_VERSION_NUM >= 190000
 #define PROGRESS_CLUSTER_PHASE	PROGRESS_REPACK_PHASE
 #define PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP	PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP
+#define PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP	PROGRESS_REPACK_PHASE_INDEX_SCAN_HEAP
+#define PROGRESS_CLUSTER_PHASE_SORT_TUPLES	PROGRESS_REPACK_PHASE_SORT_TUPLES
+#define PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP	PROGRESS_REPACK_PHASE_WRITE_NEW_HEAP
+#define PROGRESS_CLUSTER_INDEX_RELID	PROGRESS_REPACK_INDEX_RELID
 #define PROGRESS_CLUSTER_TOTAL_HEAP_BLKS	PROGRESS_REPACK_TOTAL_HEAP_BLKS
 #define PROGRESS_CLUSTER_HEAP_BLKS_SCANNED	PROGRESS_REPACK_HEAP_BLKS_SCANNED
 #define PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED	PROGRESS_REPACK_HEAP_TUPLES_SCANNED
@@ -63,6 +68,19 @@ typedef int CompatOptions;
 #else
 #define COMPAT_PARTITIONED_HAS_AM	false
 #endif
+
+/* index_beginscan() without keys */
+static inline IndexScanDesc
+compat_index_beginscan(Relation table, Relation index, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return index_beginscan(table, index, snapshot, NULL, 0, 0, SO_NONE);
+#elif PG_VERSION_NUM >= 180000
+	return index_beginscan(table, index, snapshot, NULL, 0, 0);
+#else
+	return index_beginscan(table, index, snapshot, 0, 0);
+#endif
+}
 
 /* Return true if the user may call the function. */
 static inline bool

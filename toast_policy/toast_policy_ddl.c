@@ -4,10 +4,10 @@
  *	  Move tables to and from the access method, without rewriting them.
  *
  * enable() and disable() change only settings that core's own DDL can change:
- * the STORAGE of columns, and the table's access method.  Hence pg_dump,
- * pg_upgrade and replication need no support.  ALTER TABLE would rewrite the
- * table to change the access method, although both access methods store the
- * rows in the same format.
+ * the STORAGE of columns, the option toast_tuple_target, and the table's access
+ * method.  Hence pg_dump, pg_upgrade and replication need no support.  ALTER
+ * TABLE would rewrite the table to change the access method, although both
+ * access methods store the rows in the same format.
  *
  * An index takes the storage of its columns from the table, and does not
  * compress the keys of an EXTERNAL column.  If the keys of governed columns
@@ -65,6 +65,7 @@
 #include "toast_policy_compat.h"
 
 PG_FUNCTION_INFO_V1(tp_enable);
+PG_FUNCTION_INFO_V1(tp_enable_out_of_line);
 PG_FUNCTION_INFO_V1(tp_disable);
 PG_FUNCTION_INFO_V1(tp_disable_all);
 
@@ -74,6 +75,9 @@ PG_FUNCTION_INFO_V1(tp_disable_all);
  */
 #define TP_LOOK_PAGES		1000
 #define TP_LOOK_SEED		20261123
+
+/* The least value that the server accepts for toast_tuple_target */
+#define TP_MIN_TARGET		128
 
 /*
  * Return the access method's OID in this database.  No other access method can
@@ -231,6 +235,57 @@ tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
 							relid)));
 		ReleaseSysCache(tuple);
 	}
+}
+
+/*
+ * Return the table's toast_tuple_target if it is below heap's default, or else
+ * 0.  If the table uses the access method, governed values of this size go out
+ * of line.
+ */
+static int
+tp_get_low_target(Oid relid)
+{
+	Relation	rel = relation_open(relid, NoLock);
+	int			target = TOAST_TUPLE_TARGET;
+
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+	relation_close(rel, NoLock);
+
+	return target < (int) TOAST_TUPLE_TARGET ? target : 0;
+}
+
+/*
+ * Set a table's toast_tuple_target, or reset it if target is 0.  The table gets
+ * a TOAST table if it needs one for that.  attnum is a column that is EXTERNAL:
+ * ALTER TABLE creates a TOAST table only if one of its commands needs an
+ * AccessExclusiveLock, as SET STORAGE does.
+ */
+static void
+tp_set_target(Oid relid, int target, AttrNumber attnum)
+{
+	StringInfoData statement;
+
+	initStringInfo(&statement);
+	appendStringInfo(&statement, "ALTER %s %s.%s ",
+					 get_rel_relkind(relid) == RELKIND_MATVIEW ? "MATERIALIZED VIEW" : "TABLE ONLY",
+					 quote_identifier(get_namespace_name(get_rel_namespace(relid))),
+					 quote_identifier(get_rel_name(relid)));
+	if (target == 0)
+		appendStringInfoString(&statement, "RESET (toast_tuple_target)");
+	else
+		appendStringInfo(&statement, "SET (toast_tuple_target = %d), ALTER COLUMN %s SET STORAGE EXTERNAL",
+						 target, quote_identifier(get_attname(relid, attnum, false)));
+	tp_execute(statement.data);
+	pfree(statement.data);
+	CommandCounterIncrement();
+
+	/* for the reason, see tp_set_storage() */
+	if (tp_get_low_target(relid) != target)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("relation with OID %u was renamed or altered meanwhile",
+						relid)));
 }
 
 /*
@@ -657,6 +712,84 @@ tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
 }
 
 /*
+ * Give a notice about governed columns of tables whose values go out of line
+ * from a size on, unless the columns are named.
+ */
+static void
+tp_tell_moved_columns(List *relids, ArrayType *names)
+{
+	Datum	   *datums;
+	int			count;
+	ListCell   *cell;
+
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
+					  NULL, &count);
+	foreach(cell, relids)
+	{
+		Oid			relid = lfirst_oid(cell);
+		int			target = tp_get_low_target(relid);
+		Relation	rel;
+
+		if (target == 0 || !tp_out_of_line)
+			continue;
+		rel = relation_open(relid, NoLock);
+		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+		{
+			Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+			bool		named = false;
+
+			for (int j = 0; j < count; j++)
+				named |= strcmp(NameStr(*DatumGetName(datums[j])), NameStr(att->attname)) == 0;
+			if (named || !tp_column_is_governed(att))
+				continue;
+			ereport(NOTICE,
+					(errmsg("values of column \"%s\" of table \"%s\" go out of line if they take %d bytes or more",
+							NameStr(att->attname), RelationGetRelationName(rel), target),
+					 errdetail("The table has toast_tuple_target = %d, and toast_policy governs the column.",
+							   target)));
+		}
+		relation_close(rel, NoLock);
+	}
+}
+
+/*
+ * Let the policy govern columns of tables.  columns has a list of attribute
+ * numbers for each table.  The caller must have locked and checked the tables.
+ */
+static void
+tp_enable_tables(List *relids, List *columns)
+{
+	Oid			amoid = tp_access_method_oid(false);
+	ListCell   *cell;
+	ListCell   *chosen;
+
+	SPI_connect();
+	forboth(cell, relids, chosen, columns)
+		tp_set_storage(lfirst_oid(cell), lfirst(chosen), "EXTERNAL",
+					   TYPSTORAGE_EXTERNAL);
+	SPI_finish();
+	CommandCounterIncrement();
+
+	foreach(cell, relids)
+	{
+		Relation	rel;
+		List	   *indexes;
+		ListCell   *index;
+
+		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE ||
+			COMPAT_PARTITIONED_HAS_AM)
+			tp_set_access_method(lfirst_oid(cell), amoid);
+
+		rel = relation_open(lfirst_oid(cell), NoLock);
+		indexes = RelationGetIndexList(rel);
+		foreach(index, indexes)
+			tp_fix_index_storage(rel, lfirst_oid(index));
+		relation_close(rel, NoLock);
+		CommandCounterIncrement();
+	}
+}
+
+/*
  * toast_policy.enable(relation regclass, VARIADIC columns name[]) returns void
  *
  * Make the columns EXTERNAL (default: all that are EXTENDED), and change the
@@ -677,8 +810,6 @@ tp_enable(PG_FUNCTION_ARGS)
 	List	   *relids;
 	List	   *columns = NIL;
 	ListCell   *cell;
-	ListCell   *chosen;
-	Relation	rel;
 
 	tp_prevent_if_read_only("toast_policy.enable()");
 	relids = tp_lock_tables(relid, "toast_policy.enable()");
@@ -689,37 +820,96 @@ tp_enable(PG_FUNCTION_ARGS)
 	 */
 	foreach(cell, relids)
 	{
-		rel = relation_open(lfirst_oid(cell), NoLock);
+		Relation	rel = relation_open(lfirst_oid(cell), NoLock);
+
 		columns = lappend(columns, tp_choose_columns(rel, names));
 		relation_close(rel, NoLock);
 	}
 	if (ARR_NDIM(names) == 0)
 		tp_refuse_if_useless(relids, amoid);
 	tp_tell_external_columns(relids, amoid, names);
+	tp_enable_tables(relids, columns);
+	tp_tell_moved_columns(relids, construct_empty_array(NAMEOID));
 
-	SPI_connect();
-	forboth(cell, relids, chosen, columns)
-		tp_set_storage(lfirst_oid(cell), lfirst(chosen), "EXTERNAL",
-					   TYPSTORAGE_EXTERNAL);
-	SPI_finish();
-	CommandCounterIncrement();
+	PG_RETURN_VOID();
+}
 
+/*
+ * toast_policy.enable_out_of_line(relation regclass, min_bytes int,
+ *	   VARIADIC columns name[]) returns void
+ *
+ * Do what enable() does for the named columns.  Also set the table's
+ * toast_tuple_target to min_bytes, so that governed values of at least this size
+ * go out of line in every row.  If no column is named, only set the option, for
+ * a table that has governed columns.  Change only the catalogs.  Do the same to
+ * all partitions of a partitioned table.  Raise an error in the same cases as
+ * enable(), and if min_bytes is out of range.
+ */
+Datum
+tp_enable_out_of_line(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	int32		min_bytes = PG_GETARG_INT32(1);
+	ArrayType  *names = PG_GETARG_ARRAYTYPE_P(2);
+	Oid			amoid = tp_access_method_oid(false);
+	List	   *relids;
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	tp_prevent_if_read_only("toast_policy.enable_out_of_line()");
+	if (min_bytes < TP_MIN_TARGET || min_bytes >= (int32) TOAST_TUPLE_TARGET)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_bytes must be from %d to %d", TP_MIN_TARGET,
+						(int) TOAST_TUPLE_TARGET - 1)));
+	relids = tp_lock_tables(relid, "toast_policy.enable_out_of_line()");
 	foreach(cell, relids)
 	{
-		List	   *indexes;
-		ListCell   *index;
+		Relation	rel = relation_open(lfirst_oid(cell), NoLock);
+		bool		governed = false;
 
-		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE ||
-			COMPAT_PARTITIONED_HAS_AM)
-			tp_set_access_method(lfirst_oid(cell), amoid);
-
-		rel = relation_open(lfirst_oid(cell), NoLock);
-		indexes = RelationGetIndexList(rel);
-		foreach(index, indexes)
-			tp_fix_index_storage(rel, lfirst_oid(index));
+		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+			governed |= tp_column_is_governed(TupleDescAttr(RelationGetDescr(rel), i));
+		if (ARR_NDIM(names) == 0 &&
+			(!governed || (rel->rd_rel->relam != amoid &&
+						   rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("table \"%s\" has no column that toast_policy governs",
+							RelationGetRelationName(rel)),
+					 errhint("Name the columns whose values shall go out of line.")));
+		columns = lappend(columns,
+						  ARR_NDIM(names) == 0 ? NIL : tp_choose_columns(rel, names));
 		relation_close(rel, NoLock);
-		CommandCounterIncrement();
 	}
+	tp_tell_external_columns(relids, amoid, names);
+	tp_enable_tables(relids, columns);
+
+	SPI_connect();
+	foreach(cell, relids)
+	{
+		Relation	rel;
+		AttrNumber	attnum = InvalidAttrNumber;
+		bool		has_toast;
+
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = relation_open(lfirst_oid(cell), NoLock);
+		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+			if (tp_column_is_governed(TupleDescAttr(RelationGetDescr(rel), i)))
+				attnum = i + 1;
+		relation_close(rel, NoLock);
+		tp_set_target(lfirst_oid(cell), min_bytes, attnum);
+		rel = relation_open(lfirst_oid(cell), NoLock);
+		has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
+		relation_close(rel, NoLock);
+		if (!has_toast)
+			elog(ERROR, "table \"%s\" has got no TOAST table",
+				 get_rel_name(lfirst_oid(cell)));
+	}
+	SPI_finish();
+	if (ARR_NDIM(names) > 0)
+		tp_tell_moved_columns(relids, names);
 
 	PG_RETURN_VOID();
 }
@@ -760,8 +950,9 @@ tp_is_named(Oid relid, AttrNumber attnum, const Datum *names, int count)
 
 /*
  * Give the named columns of tables, or all if none is named, the default
- * storage of their types.  Change the access method of a table without
- * governed columns back to heap.  Return true if any table was changed.  The
+ * storage of their types.  Reset the toast_tuple_target of a table without
+ * governed columns if values went out of line because of it, and change the
+ * table's access method back to heap.  Return true if any table was changed.  The
  * caller must have locked and checked the tables.
  */
 static bool
@@ -797,6 +988,10 @@ tp_disable_tables(List *relids, const Datum *names, int count)
 		CommandCounterIncrement();
 		if (left)
 			continue;
+
+		/* heap would also compress and move values of other columns */
+		if (tp_get_low_target(relid) > 0)
+			tp_set_target(relid, 0, InvalidAttrNumber);
 		if (!partitioned)
 			tp_set_access_method(relid, HEAP_TABLE_AM_OID);
 		else if (COMPAT_PARTITIONED_HAS_AM)

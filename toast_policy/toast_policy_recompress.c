@@ -101,27 +101,74 @@ tp_make_raw(TupleDesc desc, Datum *values, const bool *isnull)
 }
 
 /*
- * Return the tuple that replaces the given one, in the current memory context.
- * values and isnull must have space for all columns.
+ * Write a tuple to NewHeap, whose values go out of line as the plan says.
  */
-HeapTuple
-tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
-					Datum *values, bool *isnull)
+static void
+tp_write_steered(Relation NewHeap, HeapTuple tuple, HeapTuple copy,
+				 const TpRowPlan *plan, RewriteState rwstate)
+{
+	TpSteering	steering;
+
+	tp_steer(&steering, NewHeap, plan, TYPSTORAGE_MAIN);
+	PG_TRY();
+	{
+		rewrite_heap_tuple(rwstate, tuple, copy);
+	}
+	PG_CATCH();
+	{
+		tp_release(&steering);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_release(&steering);
+}
+
+/*
+ * Write a tuple of OldHeap to NewHeap.  palloc temporary data in the current
+ * memory context.  values and isnull must have space for all columns.
+ *
+ * While a tuple is written, older versions of the same row can be written, too.
+ * They have to fit into a page in any case, but nobody will read them much
+ * longer, so it does not matter which of their values are out of line.
+ */
+void
+tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple, Datum *values,
+			  bool *isnull, RewriteState rwstate)
 {
 	TupleDesc	desc = RelationGetDescr(NewHeap);
+	bool		anew = tp_recompressing(OldHeap);
+	bool		steered = false;
+	Size		min_moved = 0;
+	TpRowPlan	plan = {0};
+	HeapTuple	copy;
 
+	if (!anew || !tp_recompress_heap)
+	{
+		min_moved = tp_out_of_line_size(OldHeap);
+		steered = min_moved > 0 && tp_governed_count(OldHeap) > 0;
+	}
 	heap_deform_tuple(tuple, RelationGetDescr(OldHeap), values, isnull);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		if (TupleDescAttr(desc, i)->attisdropped)
 			isnull[i] = true;
 	}
-	tp_make_raw(desc, values, isnull);
-	if (!tp_recompress_heap)
-		tp_row_apply(OldHeap, values, isnull, TP_RECOMPRESS);
-	tp_recompress_rows++;
+	if (anew)
+		tp_make_raw(desc, values, isnull);
+	if (anew ? !tp_recompress_heap : HeapTupleHasExternal(tuple) || tuple->t_len > min_moved)
+		tp_row_apply(OldHeap, values, isnull, anew ? TP_RECOMPRESS : TP_REWRITE, &plan);
+	if (anew)
+		tp_recompress_rows++;
+	copy = heap_form_tuple(desc, values, isnull);
+	if (!steered)
+	{
+		rewrite_heap_tuple(rwstate, tuple, copy);
+		return;
+	}
 
-	return heap_form_tuple(desc, values, isnull);
+	if (plan.moved != NULL)
+		copy->t_data->t_infomask |= HEAP_HASEXTERNAL;
+	tp_write_steered(NewHeap, tuple, copy, &plan, rwstate);
 }
 
 /*

@@ -13,6 +13,12 @@
  * EXTENDED.  It compresses a chosen value if that pays, and leaves all other
  * values to heap.
  *
+ * In a table whose toast_tuple_target says so, governed values also go out of
+ * line if the row is small (see toast_policy_out_of_line.c).  This file decides
+ * which values go out of line.  If the rest of such a row is still too large,
+ * this file does the work of all of heap's rounds, because heap must then move
+ * exactly the chosen values.
+ *
  * In a row from this file, heap's own first round has less to do.  In two
  * points, heap treats such a row differently from a row that has only EXTENDED
  * columns.  First, heap does not examine a row that has become smaller than
@@ -50,6 +56,7 @@ typedef struct TpColumn
 {
 	int16		index;			/* in the descriptor, from 0 */
 	bool		governed;
+	bool		plain;			/* is its STORAGE PLAIN? */
 } TpColumn;
 
 typedef struct TpTable
@@ -93,6 +100,10 @@ typedef struct TpHeapRow
 	Datum	   *sized;
 	Datum	   *origin;			/* pointers to values that have been fetched */
 	Datum	   *fetched;		/* the fetched values, or 0 */
+	Size		min_moved;		/* size of values that always go out of line;
+								 * 0 if there are none */
+	bool	   *governed;		/* which columns the policy governs */
+	bool	   *moved;			/* which values this file moves out of line */
 	bool		hasnull;
 	bool		hasexternal;
 	bool		changed;
@@ -164,6 +175,7 @@ tp_get_table(Relation rel)
 
 			column->index = i;
 			column->governed = tp_column_is_governed(att);
+			column->plain = att->attstorage == TYPSTORAGE_PLAIN;
 			if (column->governed)
 				table->ngoverned++;
 		}
@@ -187,7 +199,27 @@ tp_get_table(Relation rel)
 static Size
 tp_toast_target(Relation rel)
 {
+	if (tp_out_of_line_size(rel) > 0)
+		return TOAST_TUPLE_TARGET;
+
 	return RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+}
+
+/* Return the number of columns that the policy governs. */
+int
+tp_governed_count(Relation rel)
+{
+	return tp_get_table(rel)->ngoverned;
+}
+
+/* Return the size, in bytes, that a value not out of line takes in its row. */
+static Size
+tp_stored_size(const struct varlena *value)
+{
+	if (VARATT_CAN_MAKE_SHORT(value))
+		return VARATT_CONVERTED_SHORT_SIZE(value);
+
+	return VARSIZE_ANY(value);
 }
 
 /* Return true if the value is out of line in the relation's own TOAST table. */
@@ -240,11 +272,14 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	const TpTable *table = tp_get_table(rel);
 	Size		limit = TOAST_TUPLE_THRESHOLD;
 	Size		size;
+	Size		min_moved = 0;
 	bool		pointers = false;
 	bool		anew = tp_judges_anew(occasion);
 
 	if (table->ngoverned == 0)
 		return true;
+	if (OidIsValid(rel->rd_rel->reltoastrelid))
+		min_moved = tp_out_of_line_size(rel);
 
 	/*
 	 * heap does not examine a small tuple without values out of line.  If
@@ -256,7 +291,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
 		if (tuple != NULL && !HeapTupleHasExternal(tuple) &&
-			tuple->t_len <= TOAST_TUPLE_THRESHOLD)
+			tuple->t_len <= (min_moved > 0 ? min_moved : TOAST_TUPLE_THRESHOLD))
 			return true;
 	}
 
@@ -276,12 +311,15 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 			 * Any other value out of line is large, or heap must get its
 			 * contents.
 			 */
-			if (!tp_stays_out_of_line(rel, value, occasion))
+			if (!tp_stays_out_of_line(rel, value, occasion) ||
+				(min_moved > 0 && table->varlena[i].plain))
 				return false;
 			pointers = true;
 			size += TOAST_POINTER_SIZE;
 		}
-		else if (anew && table->varlena[i].governed && VARATT_IS_COMPRESSED(value))
+		else if (table->varlena[i].governed &&
+				 ((anew && VARATT_IS_COMPRESSED(value)) ||
+				  (min_moved > 0 && tp_stored_size(value) >= min_moved)))
 			return false;
 		else
 			size += VARSIZE_ANY(value) + MAXIMUM_ALIGNOF - 1;
@@ -370,7 +408,7 @@ tp_column_codec(Form_pg_attribute att)
  * Prepare one governed value.  Fetch the value if heap would fetch it anyway,
  * and decompress it if compressed values are judged anew.  Return true if the
  * policy is to judge the value.  Set *exact to true if the value has been
- * fetched and still has its stored form.
+ * fetched and still has its stored form.  VACUUM FULL keeps the stored form.
  */
 static bool
 tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
@@ -393,7 +431,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 
 	*datum = PointerGetDatum(value);
 
-	return !VARATT_IS_COMPRESSED(value);
+	return !VARATT_IS_COMPRESSED(value) && occasion != TP_REWRITE;
 }
 
 /*
@@ -411,8 +449,13 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 	 * relation's cache entry, and free *table.
 	 */
 	for (int i = 0; i < table->nvarlena; i++)
+	{
 		if (table->varlena[i].governed)
+		{
 			row->state[table->varlena[i].index] = TP_GOVERNED;
+			row->governed[table->varlena[i].index] = true;
+		}
+	}
 
 	for (int i = 0; i < row->desc->natts; i++)
 	{
@@ -440,8 +483,14 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 		}
 		else
 		{
+			/*
+			 * heap does not leave a value of another column out of line in a
+			 * PLAIN column.  If this file moves values, it must know the
+			 * value's size.
+			 */
 			if (VARATT_IS_EXTERNAL(value) &&
-				!tp_stays_out_of_line(row->rel, value, occasion))
+				(!tp_stays_out_of_line(row->rel, value, occasion) ||
+				 (row->min_moved > 0 && att->attstorage == TYPSTORAGE_PLAIN)))
 			{
 				exact = VARATT_IS_EXTERNAL_ONDISK(value) &&
 					att->attstorage != TYPSTORAGE_PLAIN;
@@ -566,6 +615,42 @@ tp_row_judge_value(TpHeapRow *row, int index, Size room)
 	return compressed;
 }
 
+/* Return the size, in bytes, of the header that heap gives to the row. */
+static Size
+tp_row_header(const TpHeapRow *row)
+{
+	Size		hoff = SizeofHeapTupleHeader;
+
+	if (row->hasnull)
+		hoff += BITMAPLEN(row->desc->natts);
+
+	return MAXALIGN(hoff);
+}
+
+/* Return the size, in bytes, of the row's data, as it will be stored. */
+static Size
+tp_row_size(const TpHeapRow *row)
+{
+	return heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
+}
+
+/* Put a compressed value into the row. */
+static void
+tp_row_replace(TpHeapRow *row, int index, struct varlena *compressed)
+{
+	row->values[index] = row->sized[index] = PointerGetDatum(compressed);
+	row->changed = true;
+}
+
+/* Choose a value to go out of line. */
+static void
+tp_row_move(TpHeapRow *row, int index)
+{
+	row->sized[index] = PointerGetDatum(&row->pointer);
+	row->state[index] = TP_IGNORE;
+	row->moved[index] = true;
+}
+
 /*
  * Compress the values that heap would compress, the largest first, until the
  * row fits.
@@ -574,15 +659,11 @@ static void
 tp_row_judge(TpHeapRow *row)
 {
 	bool		has_toast = OidIsValid(row->rel->rd_rel->reltoastrelid);
-	Size		hoff = SizeofHeapTupleHeader;
+	Size		hoff = tp_row_header(row);
 	Size		target;
-	Size		size;
+	Size		size = tp_row_size(row);
 	int			largest;
 
-	if (row->hasnull)
-		hoff += BITMAPLEN(row->desc->natts);
-	hoff = MAXALIGN(hoff);
-	size = heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
 	if (!row->hasexternal && hoff + size <= TOAST_TUPLE_THRESHOLD)
 		return;
 
@@ -612,31 +693,142 @@ tp_row_judge(TpHeapRow *row)
 		}
 		row->state[largest] = TP_IGNORE;
 		if (compressed != NULL)
-		{
-			row->values[largest] = row->sized[largest] = PointerGetDatum(compressed);
-			row->changed = true;
-		}
+			tp_row_replace(row, largest, compressed);
 
 		/*
 		 * Like heap, move a value that is too large by itself out of line at
 		 * once.
 		 */
 		if (has_toast && VARSIZE_ANY(DatumGetPointer(row->sized[largest])) > target)
-			row->sized[largest] = PointerGetDatum(&row->pointer);
-		size = heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
+			tp_row_move(row, largest);
+		size = tp_row_size(row);
 	}
+}
+
+/*
+ * Choose the governed values that take at least min_moved bytes in the row.
+ * First compress them, if that pays: a value that then takes less stays in the
+ * row.  Also choose the values that are out of line and stay there.  Return
+ * true if any value is chosen.
+ *
+ * heap keeps the pointer of an unchanged value, whether the value is chosen or
+ * not.  But UPDATE may have copied the pointer from another row or column.
+ * Then heap fetches the value, and must move it out of line again.
+ */
+static bool
+tp_row_choose(TpHeapRow *row)
+{
+	Size		min_moved = row->min_moved;
+	bool		any = false;
+
+	for (int i = 0; i < row->desc->natts; i++)
+	{
+		struct varlena *compressed;
+		bool		judge = row->state[i] == TP_GOVERNED;
+
+		if (row->isnull[i] || TupleDescAttr(row->desc, i)->attlen != -1)
+			continue;
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(row->values[i])))
+		{
+			row->moved[i] = any = true;
+			continue;
+		}
+		if (!row->governed[i] ||
+			tp_stored_size((struct varlena *) DatumGetPointer(row->values[i])) < min_moved)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+
+		row->state[i] = TP_IGNORE;
+		if (judge)
+		{
+			compressed = tp_row_judge_value(row, i, min_moved - 1);
+			if (compressed != NULL)
+			{
+				tp_row_replace(row, i, compressed);
+				if (VARSIZE(compressed) < min_moved)
+					continue;
+			}
+		}
+		tp_row_move(row, i);
+		any = true;
+	}
+
+	return any;
+}
+
+/*
+ * Return the index of the largest value that heap's second round (of_main false)
+ * or last two rounds (of_main true) can make smaller, or -1.  If raw is true,
+ * return only a value that is not compressed and not yet in *tried.
+ */
+static int
+tp_row_largest_left(const TpHeapRow *row, bool of_main, bool raw, const bool *tried)
+{
+	Size		largest_size = MAXALIGN(TOAST_POINTER_SIZE);
+	int			largest = -1;
+
+	for (int i = 0; i < row->desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(row->desc, i);
+		const struct varlena *value = (const struct varlena *) DatumGetPointer(row->sized[i]);
+
+		if (row->isnull[i] || att->attlen != -1 || VARATT_IS_EXTERNAL(value) ||
+			att->attstorage == TYPSTORAGE_PLAIN ||
+			(att->attstorage == TYPSTORAGE_MAIN) != of_main ||
+			(raw && (VARATT_IS_COMPRESSED(value) || tried[i])) ||
+			tp_stored_size(value) <= largest_size)
+			continue;
+		largest = i;
+		largest_size = tp_stored_size(value);
+	}
+
+	return largest;
+}
+
+/*
+ * Do the work of heap's second to fourth round for a row that has values that
+ * go out of line in any case.  heap cannot do this work, because it would not
+ * stop at the chosen values.
+ */
+static void
+tp_row_reduce(TpHeapRow *row)
+{
+	Size		hoff = tp_row_header(row);
+	Size		target = tp_toast_target(row->rel) - hoff;
+	bool	   *tried = palloc0(row->desc->natts * sizeof(bool));
+	int			largest;
+
+	while (tp_row_size(row) > target &&
+		   (largest = tp_row_largest_left(row, false, false, tried)) >= 0)
+		tp_row_move(row, largest);
+	while (tp_row_size(row) > target &&
+		   (largest = tp_row_largest_left(row, true, true, tried)) >= 0)
+	{
+		Datum		compressed = toast_compress_datum(row->values[largest],
+													  TupleDescAttr(row->desc, largest)->attcompression);
+
+		CHECK_FOR_INTERRUPTS();
+		tried[largest] = true;
+		if (DatumGetPointer(compressed) != NULL)
+			tp_row_replace(row, largest, (struct varlena *) DatumGetPointer(compressed));
+	}
+	target = TOAST_TUPLE_TARGET_MAIN - hoff;
+	while (tp_row_size(row) > target &&
+		   (largest = tp_row_largest_left(row, true, false, tried)) >= 0)
+		tp_row_move(row, largest);
+	pfree(tried);
 }
 
 /*
  * Put the pointers to unchanged values back into the row, so that heap fetches
  * these values again.  A tuple holds 1 GB at most, but values out of line may
- * be larger in total.  When recompress() rewrites the table, it needs the
+ * be larger in total.  When a command rewrites the table, it needs the
  * pointers, to store a value only once for all versions of a row.
  */
 static void
 tp_row_put_back(TpHeapRow *row, TpOccasion occasion)
 {
-	if (occasion != TP_RECOMPRESS &&
+	if (occasion != TP_RECOMPRESS && occasion != TP_REWRITE &&
 		heap_compute_data_size(row->desc, row->values, (bool *) row->isnull) <= TP_MAX_FETCHED)
 		return;
 
@@ -651,36 +843,83 @@ tp_row_put_back(TpHeapRow *row, TpOccasion occasion)
 }
 
 /*
+ * Make the plan for a small row that an UPDATE writes: values that are out of
+ * line stay there, and no other value goes there.  palloc the plan in the
+ * current context.
+ */
+void
+tp_row_keep_pointers(Relation rel, TupleTableSlot *slot, TpRowPlan *plan)
+{
+	const TpTable *table = tp_get_table(rel);
+
+	plan->moved = NULL;
+	for (int i = 0; i < table->nvarlena; i++)
+	{
+		int			index = table->varlena[i].index;
+
+		if (slot->tts_isnull[index] ||
+			!VARATT_IS_EXTERNAL(DatumGetPointer(slot->tts_values[index])))
+			continue;
+		if (plan->moved == NULL)
+			plan->moved = palloc0(RelationGetNumberOfAttributes(rel) * sizeof(bool));
+		plan->moved[index] = true;
+	}
+}
+
+/*
  * Judge the governed values of a row in the order and with the limits that
- * heap_toast_insert_or_update() would use to compress them.
+ * heap_toast_insert_or_update() would use to compress them.  In a table whose
+ * governed values go out of line, also choose these values.
  *
  * Replace values by compressed ones, or by flat ones if they were not flat.
  * palloc the new values in the current context, together with temporary data.
  * Return true if any value was replaced.
+ *
+ * If plan is not NULL, set plan->moved to an array that says which values heap
+ * must move out of line, so that it leaves all others where they are.  Set it
+ * to NULL if heap decides.  Set plan->target to the size that the row then has.
  */
 bool
 tp_row_apply(Relation rel, Datum *values, const bool *isnull,
-			 TpOccasion occasion)
+			 TpOccasion occasion, TpRowPlan *plan)
 {
 	TpHeapRow	row = {0};
 	int			natts = RelationGetNumberOfAttributes(rel);
+	bool		candidates;
 
 	row.rel = rel;
 	row.desc = RelationGetDescr(rel);
 	row.values = values;
 	row.isnull = isnull;
+	if (plan != NULL)
+	{
+		plan->moved = NULL;
+		if (OidIsValid(rel->rd_rel->reltoastrelid))
+			row.min_moved = tp_out_of_line_size(rel);
+	}
 
 	/*
 	 * Allocate once for all arrays, because this runs for every row that is
 	 * not small.
 	 */
-	row.sized = palloc0(natts * (3 * sizeof(Datum) + sizeof(TpState)));
+	row.sized = palloc0(natts * (3 * sizeof(Datum) + sizeof(TpState) + 2 * sizeof(bool)));
 	row.origin = row.sized + natts;
 	row.fetched = row.origin + natts;
 	row.state = (TpState *) (row.fetched + natts);
+	row.governed = (bool *) (row.state + natts);
+	row.moved = row.governed + natts;
 	SET_VARTAG_1B_E(row.pointer.data, VARTAG_ONDISK);
 
-	if (tp_row_prepare(&row, occasion))
+	candidates = tp_row_prepare(&row, occasion);
+	if (row.min_moved > 0 && tp_row_choose(&row))
+	{
+		row.hasexternal = true;
+		tp_row_judge(&row);
+		tp_row_reduce(&row);
+		plan->moved = row.moved;
+		plan->target = tp_row_header(&row) + tp_row_size(&row);
+	}
+	else if (candidates)
 		tp_row_judge(&row);
 	if (row.changed)
 		tp_row_put_back(&row, occasion);

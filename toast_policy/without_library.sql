@@ -40,6 +40,17 @@ WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
 	AND a.attstorage OPERATOR(pg_catalog.=) 'e'
 	AND t.typstorage OPERATOR(pg_catalog.<>) 'e';
 
+-- heap would also compress and move other values of a table with a low
+-- toast_tuple_target, which toast_policy.enable_out_of_line() sets
+UPDATE pg_catalog.pg_class c
+SET reloptions = (SELECT pg_catalog.array_agg(o) FROM pg_catalog.unnest(c.reloptions) o
+	WHERE o OPERATOR(pg_catalog.!~) '^toast_tuple_target=')
+FROM pg_catalog.pg_am m
+WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
+	AND c.relam OPERATOR(pg_catalog.=) m.oid
+	AND EXISTS (SELECT FROM pg_catalog.unnest(c.reloptions) o
+		WHERE pg_catalog."substring"(o, '^toast_tuple_target=(\d+)$')::pg_catalog.int4 OPERATOR(pg_catalog.<) 2032);
+
 -- the tables no longer depend on the access method (no dependency on heap is
 -- recorded)
 DELETE FROM pg_catalog.pg_depend d

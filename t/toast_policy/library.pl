@@ -48,6 +48,9 @@ CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (100);
 SELECT toast_policy.enable('parted');
 CREATE MATERIALIZED VIEW matview AS SELECT repeat('m', 30000) AS v;
 SELECT toast_policy.enable('matview');
+CREATE TABLE cold (id int, v text) WITH (fillfactor = 90);
+SELECT toast_policy.enable_out_of_line('cold', 200, 'v');
+INSERT INTO cold SELECT i, (SELECT string_agg(md5(i || '-' || j), '') FROM generate_series(1, 10) j) FROM generate_series(1, 10) i;
 CREATE TABLE plain AS SELECT i AS id, repeat('x', 10000) AS v FROM generate_series(1, 10) i;
 CREATE SCHEMA unrelated;
 CREATE TABLE external (v text);
@@ -145,7 +148,7 @@ ok( $node->poll_query_until(
 $node->command_ok(
 	[
 		'pg_dump', '-f', File::Spec->devnull, '-T', 'governed', '-T', 'part*', '-T', 'matview',
-		$node->connstr('postgres')
+		'-T', 'cold', $node->connstr('postgres')
 	],
 	'pg_dump of other tables works');
 $node->command_fails_like(
@@ -192,6 +195,12 @@ SELECT (SELECT count(*) FROM pg_class JOIN pg_am a ON a.oid = relam WHERE amname
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'parted'::regclass AND attname = 'v';
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'external'::regclass AND attname = 'v';
 SQL
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT reloptions FROM pg_class WHERE oid = 'cold'::regclass; SELECT count(*) FROM cold WHERE v = (SELECT string_agg(md5(id || '-' || j), '') FROM generate_series(1, 10) j)}
+	),
+	"{fillfactor=90}\n10",
+	'values of small rows can be read, and the option that moves them is gone');
 # After the repair, the statements that failed without the library work.
 $node->safe_psql('postgres', $_)
   for 'VACUUM', 'ANALYZE', 'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)',

@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * heapam_copy.c
- *	  The copying of a table for VACUUM FULL, with a change to each tuple.
+ *	  The copying of a table for VACUUM FULL and CLUSTER, with a change to each
+ *	  tuple.
  *
  * From PostgreSQL 17.11, src/backend/access/heap/heapam_handler.c, function
- * heapam_relation_copy_for_cluster(): what is needed to copy in physical order,
- * with tp_recompress_tuple() in the place of reform_and_rewrite_tuple(), and a
- * report of rows for the view toast_policy.progress.  15.20
- * and 18.6 have the same statements there; 19 has another lock on the page, which
- * is taken over.
+ * heapam_relation_copy_for_cluster(): without what only system catalogs need,
+ * with tp_copy_tuple() in the place of reform_and_rewrite_tuple(), and for
+ * recompress() with a report of rows for the view toast_policy.progress.  15.20
+ * and 18.6 have the same statements there; 19 has another lock on the page,
+ * which is taken over.
  *
  * Portions Copyright (c) 1996-2024, PostgreSQL Global Development Group
  * Portions Copyright (c) 1994, Regents of the University of California
@@ -20,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/rewriteheap.h"
 #include "access/tableam.h"
@@ -31,54 +33,95 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/tuplesort.h"
 
 #include "toast_policy.h"
 #include "toast_policy_compat.h"
 
 void
-tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
-				   TransactionId xid_cutoff, MultiXactId multi_cutoff,
-				   double *num_tuples, double *tups_vacuumed,
-				   double *tups_recently_dead)
+tp_copy_table(Relation OldHeap, Relation NewHeap, Relation OldIndex, bool use_sort,
+			  TransactionId OldestXmin, TransactionId xid_cutoff,
+			  MultiXactId multi_cutoff, double *num_tuples,
+			  double *tups_vacuumed, double *tups_recently_dead)
 {
 	int			natts = RelationGetDescr(NewHeap)->natts;
 	Datum	   *values = palloc(natts * sizeof(Datum));
 	bool	   *isnull = palloc(natts * sizeof(bool));
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "toast_policy recompress",
+												  "toast_policy copy",
 												  ALLOCSET_DEFAULT_SIZES);
+	bool		report = tp_recompressing(OldHeap);
 	RewriteState rwstate;
-	TableScanDesc tableScan;
-	HeapScanDesc heapScan;
+	IndexScanDesc indexScan = NULL;
+	TableScanDesc tableScan = NULL;
+	HeapScanDesc heapScan = NULL;
+	Tuplesortstate *tuplesort = NULL;
 	TupleTableSlot *slot;
 	BlockNumber prev_cblock = InvalidBlockNumber;
 	BlockNumber pages;
 	double		rows;
 	double		allvisfrac;
 
-	table_relation_estimate_size(OldHeap, NULL, &pages, &rows, &allvisfrac);
-	tp_report_rows(0, rows);
+	if (report)
+	{
+		table_relation_estimate_size(OldHeap, NULL, &pages, &rows, &allvisfrac);
+		tp_report_rows(0, rows);
+	}
 
 	/* Initialize the rewrite operation */
 	rwstate = begin_heap_rewrite(OldHeap, NewHeap, OldestXmin, xid_cutoff,
 								 multi_cutoff);
 
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
-								 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+	/* Set up sorting if wanted */
+	if (use_sort)
+		tuplesort = tuplesort_begin_cluster(RelationGetDescr(OldHeap), OldIndex,
+											maintenance_work_mem, NULL,
+											TUPLESORT_NONE);
 
 	/*
-	 * To ensure we see recently-dead tuples that still need to be copied, we
-	 * scan with SnapshotAny and use HeapTupleSatisfiesVacuum for the
-	 * visibility test.
+	 * Prepare to scan the OldHeap.  To ensure we see recently-dead tuples
+	 * that still need to be copied, we scan with SnapshotAny and use
+	 * HeapTupleSatisfiesVacuum for the visibility test.
 	 */
-	tableScan = compat_beginscan(OldHeap, SnapshotAny);
-	heapScan = (HeapScanDesc) tableScan;
-	pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS,
-								 heapScan->rs_nblocks);
+	if (OldIndex != NULL && !use_sort)
+	{
+		const int	ci_index[] = {
+			PROGRESS_CLUSTER_PHASE,
+			PROGRESS_CLUSTER_INDEX_RELID
+		};
+		int64		ci_val[2];
+
+		/* Set phase and OIDOldIndex to columns */
+		ci_val[0] = PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP;
+		ci_val[1] = RelationGetRelid(OldIndex);
+		pgstat_progress_update_multi_param(2, ci_index, ci_val);
+
+		indexScan = compat_index_beginscan(OldHeap, OldIndex, SnapshotAny);
+		index_rescan(indexScan, NULL, 0, NULL, 0);
+	}
+	else
+	{
+		/* In scan-and-sort mode and also VACUUM FULL, set phase */
+		pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+									 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+
+		tableScan = compat_beginscan(OldHeap, SnapshotAny);
+		heapScan = (HeapScanDesc) tableScan;
+
+		/* Set total heap blocks */
+		pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS,
+									 heapScan->rs_nblocks);
+	}
 
 	slot = table_slot_create(OldHeap, NULL);
 
-	while (table_scan_getnextslot(tableScan, ForwardScanDirection, slot))
+	/*
+	 * Scan through the OldHeap, either in OldIndex order or sequentially;
+	 * copy each tuple into the NewHeap, or transiently to the tuplesort
+	 * module.  Note that we don't bother sorting dead tuples (they won't get
+	 * to the new table anyway).
+	 */
+	for (;;)
 	{
 		HeapTuple	tuple;
 		Buffer		buf;
@@ -87,20 +130,43 @@ tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
 
 		CHECK_FOR_INTERRUPTS();
 
-		/*
-		 * Note that heapScan may start at an offset and wrap around, i.e.
-		 * rs_startblock may be >0, and rs_cblock may end with a number below
-		 * rs_startblock. To prevent showing this wraparound to the user, we
-		 * offset rs_cblock by rs_startblock (modulo rs_nblocks).
-		 */
-		if (prev_cblock != heapScan->rs_cblock)
+		if (indexScan != NULL)
 		{
-			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED,
-										 (heapScan->rs_cblock +
-										  heapScan->rs_nblocks -
-										  heapScan->rs_startblock
-										  ) % heapScan->rs_nblocks + 1);
-			prev_cblock = heapScan->rs_cblock;
+			if (!index_getnext_slot(indexScan, ForwardScanDirection, slot))
+				break;
+
+			/* Since we used no scan keys, should never need to recheck */
+			if (indexScan->xs_recheck)
+				elog(ERROR, "CLUSTER does not support lossy index conditions");
+		}
+		else
+		{
+			if (!table_scan_getnextslot(tableScan, ForwardScanDirection, slot))
+			{
+				/*
+				 * If the last pages of the scan were empty, we would go to
+				 * the next phase while heap_blks_scanned != heap_blks_total.
+				 */
+				pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED,
+											 heapScan->rs_nblocks);
+				break;
+			}
+
+			/*
+			 * Note that heapScan may start at an offset and wrap around, i.e.
+			 * rs_startblock may be >0, and rs_cblock may end with a number
+			 * below rs_startblock. To prevent showing this wraparound to the
+			 * user, we offset rs_cblock by rs_startblock (modulo rs_nblocks).
+			 */
+			if (prev_cblock != heapScan->rs_cblock)
+			{
+				pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED,
+											 (heapScan->rs_cblock +
+											  heapScan->rs_nblocks -
+											  heapScan->rs_startblock
+											  ) % heapScan->rs_nblocks + 1);
+				prev_cblock = heapScan->rs_cblock;
+			}
 		}
 
 		tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
@@ -160,31 +226,85 @@ tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
 		}
 
 		*num_tuples += 1;
+		if (tuplesort != NULL)
+		{
+			tuplesort_putheaptuple(tuplesort, tuple);
+
+			/*
+			 * In scan-and-sort mode, report increase in number of tuples
+			 * scanned
+			 */
+			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+										 (int64) *num_tuples);
+			continue;
+		}
 
 		caller = MemoryContextSwitchTo(context);
-		rewrite_heap_tuple(rwstate, tuple,
-						   tp_recompress_tuple(OldHeap, NewHeap, tuple, values,
-											   isnull));
+		tp_copy_tuple(OldHeap, NewHeap, tuple, values, isnull, rwstate);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
 
+		/*
+		 * In indexscan mode and also VACUUM FULL, report increase in number
+		 * of tuples scanned and written
+		 */
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
 									 (int64) *num_tuples);
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN,
 									 (int64) *num_tuples);
-		tp_report_rows(*num_tuples, rows);
+		if (report)
+			tp_report_rows(*num_tuples, rows);
 	}
-	tp_report_rows(*num_tuples, *num_tuples);
+	if (report)
+		tp_report_rows(*num_tuples, *num_tuples);
+
+	if (indexScan != NULL)
+		index_endscan(indexScan);
+	if (tableScan != NULL)
+		table_endscan(tableScan);
+	ExecDropSingleTupleTableSlot(slot);
 
 	/*
-	 * If the last pages of the scan were empty, we would go to the next phase
-	 * while heap_blks_scanned != heap_blks_total.
+	 * In scan-and-sort mode, complete the sort, then read out all live tuples
+	 * from the tuplestore and write them to the new relation.
 	 */
-	pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED,
-								 heapScan->rs_nblocks);
+	if (tuplesort != NULL)
+	{
+		double		n_tuples = 0;
 
-	table_endscan(tableScan);
-	ExecDropSingleTupleTableSlot(slot);
+		/* Report that we are now sorting tuples */
+		pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+									 PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+
+		tuplesort_performsort(tuplesort);
+
+		/* Report that we are now writing new heap */
+		pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+									 PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+
+		for (;;)
+		{
+			HeapTuple	tuple;
+			MemoryContext caller;
+
+			CHECK_FOR_INTERRUPTS();
+
+			tuple = tuplesort_getheaptuple(tuplesort, true);
+			if (tuple == NULL)
+				break;
+
+			n_tuples += 1;
+			caller = MemoryContextSwitchTo(context);
+			tp_copy_tuple(OldHeap, NewHeap, tuple, values, isnull, rwstate);
+			MemoryContextSwitchTo(caller);
+			MemoryContextReset(context);
+			/* Report n_tuples */
+			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN,
+										 (int64) n_tuples);
+		}
+
+		tuplesort_end(tuplesort);
+	}
 
 	/* Write out any remaining tuples, and fsync if needed */
 	end_heap_rewrite(rwstate);

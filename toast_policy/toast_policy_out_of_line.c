@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_out_of_line.c
+ *	  Make heap move values of small rows out of line.
+ *
+ * heap calls its toaster only for a row of more than TOAST_TUPLE_THRESHOLD
+ * bytes, and for a row with values out of line.  If a table of the access
+ * method has a toast_tuple_target below TOAST_TUPLE_TARGET, governed values of
+ * at least that size go out of line in every row.  The option is in pg_class,
+ * so pg_dump and pg_upgrade keep it, and nothing else has to be stored.
+ *
+ * toast_policy_rule.c chooses the values of a row that go out of line.  The
+ * row's tuple gets the flag HEAP_HASEXTERNAL before heap gets the tuple, so
+ * that heap calls the toaster.  The toaster fetches, keeps and moves values as
+ * usual, and hence everything on disk is heap's own.  But the toaster reads
+ * the STORAGE of the columns, and the target, from the relation's cache entry,
+ * and would also compress and move other columns until the row has the size of
+ * the target.  So while heap works on a row, the entry is changed:
+ *
+ * - For a row with chosen values, the columns of these values are EXTERNAL, and
+ *	 the target is so low that the toaster moves all of them.  The other columns
+ *	 have a storage for which the toaster neither compresses nor moves a value.
+ *
+ * - For any other row, the target is heap's default.
+ *
+ * The descriptor and the options are changed in place.  If an invalidation
+ * rebuilds the entry meanwhile, the entry gets a new descriptor and new options
+ * from the catalogs, and a callback changes these.  The old descriptor exists
+ * until the end of the transaction.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_out_of_line.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "storage/lmgr.h"
+#include "utils/inval.h"
+#include "utils/rel.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+static TpSteering *tp_steerings = NULL;
+
+/*
+ * Return the table's toast_tuple_target if it is below heap's default, or else
+ * 0.
+ */
+static int
+tp_low_target(Relation rel)
+{
+	int			target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+
+	return target < (int) TOAST_TUPLE_TARGET ? target : 0;
+}
+
+/*
+ * Return the size, in bytes, from which on governed values of the table go out
+ * of line, whatever the size of their row is.  Return 0 if only values of large
+ * rows go out of line.  The table must use the access method.
+ */
+Size
+tp_out_of_line_size(Relation rel)
+{
+	return tp_out_of_line ? tp_low_target(rel) : 0;
+}
+
+/*
+ * Return true if the table needs a TOAST table for values of small rows.  The
+ * setting toast_policy.out_of_line does not matter, because it can change.
+ *
+ * Without an AccessExclusiveLock, ALTER TABLE cannot create a TOAST table, and
+ * would fail: ALTER TABLE ... SET takes a weaker lock.
+ */
+bool
+tp_needs_toast_table(Relation rel)
+{
+	return tp_low_target(rel) > 0 && tp_governed_count(rel) > 0 &&
+		CheckRelationLockedByMe(rel, AccessExclusiveLock, false);
+}
+
+/* Change the relation's cache entry as the steering requires. */
+static void
+tp_take_wheel(TpSteering *steering)
+{
+	Relation	rel = steering->rel;
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	/*
+	 * Leave PLAIN columns as they are: their values have no short header, and
+	 * the toaster ignores them anyway.
+	 */
+	for (int i = 0; steering->moved != NULL && i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN)
+			att->attstorage = steering->moved[i] ? TYPSTORAGE_EXTERNAL : steering->others;
+	}
+	if (rel->rd_options != NULL)
+	{
+		StdRdOptions *options = (StdRdOptions *) rel->rd_options;
+
+		/* the callback also runs if the entry has not been rebuilt */
+		if (options->toast_tuple_target != steering->target)
+			steering->former_target = options->toast_tuple_target;
+		options->toast_tuple_target = steering->target;
+	}
+}
+
+/*
+ * Make heap move the values out of line for which plan->moved is true, and no
+ * other values.  If plan is NULL or plan->moved is NULL, make heap follow its
+ * ordinary rule with its ordinary target.  The effect lasts until tp_release()
+ * is called, which the caller must also call after an error.
+ *
+ * others is the storage of the columns that are not moved.  With
+ * TP_STORAGE_INLINE, all rows that heap stores meanwhile must have the same
+ * plan->moved.  With TYPSTORAGE_MAIN, heap can also store other rows: it moves
+ * their values if a row would not fit on a page otherwise.
+ */
+void
+tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan, char others)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	steering->rel = rel;
+	steering->moved = plan != NULL ? plan->moved : NULL;
+	steering->others = others;
+	steering->desc = desc;
+	steering->storage = NULL;
+	steering->former_target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+	if (steering->moved == NULL)
+		steering->target = TOAST_TUPLE_TARGET;
+	else
+	{
+		steering->storage = palloc(desc->natts);
+		for (int i = 0; i < desc->natts; i++)
+			steering->storage[i] = TupleDescAttr(desc, i)->attstorage;
+
+		/* the smallest target that leaves a byte for data in any case */
+		if (others == TP_STORAGE_INLINE)
+			steering->target = MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(desc->natts)) + 1;
+		else
+			steering->target = (int) plan->target;
+	}
+	steering->outer = tp_steerings;
+	tp_steerings = steering;
+	tp_take_wheel(steering);
+}
+
+/* Restore the storage of the columns of a descriptor. */
+static void
+tp_restore_storage(const TpSteering *steering, TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+		TupleDescAttr(desc, i)->attstorage = steering->storage[i];
+}
+
+/* End the effect of tp_steer(). */
+void
+tp_release(TpSteering *steering)
+{
+	Relation	rel = steering->rel;
+
+	Assert(tp_steerings == steering);
+	tp_steerings = steering->outer;
+	if (rel->rd_options != NULL)
+		((StdRdOptions *) rel->rd_options)->toast_tuple_target = steering->former_target;
+	if (steering->moved == NULL)
+		return;
+	tp_restore_storage(steering, steering->desc);
+	if (RelationGetDescr(rel) != steering->desc)
+		tp_restore_storage(steering, RelationGetDescr(rel));
+	pfree(steering->storage);
+}
+
+/*
+ * If the cache entry of a steered relation is rebuilt, change it again.  No
+ * other session can alter the columns meanwhile, because of the lock on the
+ * table.  But another session can alter the target.
+ */
+static void
+tp_steering_callback(Datum arg, Oid relid)
+{
+	for (TpSteering *steering = tp_steerings; steering; steering = steering->outer)
+		if (!OidIsValid(relid) || relid == RelationGetRelid(steering->rel))
+			tp_take_wheel(steering);
+}
+
+/*
+ * A FATAL error ends the session without unwinding the stack.  The list points
+ * to variables on the stack, so empty the list.
+ */
+static void
+tp_steering_xact_callback(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
+		tp_steerings = NULL;
+}
+
+/* Called when the library is loaded. */
+void
+tp_out_of_line_init(void)
+{
+	CacheRegisterRelcacheCallback(tp_steering_callback, (Datum) 0);
+	RegisterXactCallback(tp_steering_xact_callback, NULL);
+}
