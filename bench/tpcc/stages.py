@@ -89,6 +89,22 @@ CUSTOMER_SPLIT = _split_of(
 CUSTOMER_SPLIT_BACKGROUND = replace(
     BACKGROUND_VACUUM, name="background-vacuum-customer", title="Background Vacuum, customer only"
 )
+# The values of c_data go to the TOAST table of customer, whose rows are small.
+CUSTOMER_OUT_OF_LINE = Step(
+    "out-of-line-customer",
+    "toast_policy, c_data out of line",
+    extensions=("toast_policy",),
+    after_load=(
+        "SELECT toast_policy.enable_out_of_line('customer', 128, 'c_data')",
+        "SELECT toast_policy.recompress('customer')",
+        "VACUUM (FREEZE, ANALYZE) customer",
+    ),
+)
+CUSTOMER_OUT_OF_LINE_BACKGROUND = replace(
+    BACKGROUND_VACUUM,
+    name="background-vacuum-out-of-line",
+    title="Background Vacuum, c_data out of line",
+)
 
 # The whole stack: the first stage is the release as it is, the last one has everything.
 WHOLE = (
@@ -154,6 +170,7 @@ class Branch:
 BRANCHES = (
     *(Branch(ALL_OFF, (part,), named=True) for part in PARTS),
     Branch(INDEX_ALIGNMENT, BOTH_SPLIT),
+    Branch(INDEX_ALIGNMENT, (CUSTOMER_OUT_OF_LINE, CUSTOMER_OUT_OF_LINE_BACKGROUND), named=True),
 )
 
 
