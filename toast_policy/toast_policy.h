@@ -96,7 +96,6 @@ typedef struct TpRowPlan
 {
 	bool	   *moved;			/* values to move out of line; NULL if heap
 								 * decides */
-	Size		target;			/* size of the row after that */
 } TpRowPlan;
 
 extern bool tp_column_is_governed(Form_pg_attribute att);
@@ -116,21 +115,18 @@ typedef struct TpSteering
 {
 	Relation	rel;
 	const bool *moved;
-	char		others;			/* storage of the columns that are not moved */
 	int			target;			/* toast_tuple_target */
 	TupleDesc	desc;			/* the descriptor that was changed first */
 	char	   *storage;		/* its former storage */
+	bool		replaced;		/* has the entry another descriptor now? */
+	void	   *options;		/* the options that were changed last */
 	int			former_target;
 	struct TpSteering *outer;
 } TpSteering;
 
-/* A storage with which the toaster leaves a value in its row as it is */
-#define TP_STORAGE_INLINE	'i'
-
 extern Size tp_out_of_line_size(Relation rel);
 extern bool tp_needs_toast_table(Relation rel);
-extern void tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan,
-					 char others);
+extern void tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan);
 extern void tp_release(TpSteering *steering);
 extern void tp_out_of_line_init(void);
 
@@ -166,7 +162,9 @@ extern bool tp_recompressing(Relation rel);
 extern void tp_report_rows(double done, double total);
 extern void tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
 						  Datum *values, bool *isnull,
-						  RewriteState rwstate);
+						  TransactionId OldestXmin, RewriteState rwstate);
+extern void tp_end_copy(Relation OldHeap, Relation NewHeap,
+						RewriteState rwstate);
 
 /* import/heapam_copy.c */
 extern void tp_copy_table(Relation OldHeap, Relation NewHeap,

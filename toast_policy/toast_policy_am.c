@@ -192,7 +192,7 @@ tp_insert_steered(Relation rel, TupleTableSlot *slot, const TpRowPlan *plan,
 {
 	TpSteering	steering;
 
-	tp_steer(&steering, rel, plan, TP_STORAGE_INLINE);
+	tp_steer(&steering, rel, plan);
 	PG_TRY();
 	{
 		tp_insert_row(rel, slot, cid, options, bistate, speculative, specToken);
@@ -267,7 +267,7 @@ tp_multi_insert_steered(Relation rel, TupleTableSlot **slots, int nslots,
 {
 	TpSteering	steering;
 
-	tp_steer(&steering, rel, plan, TP_STORAGE_INLINE);
+	tp_steer(&steering, rel, plan);
 	PG_TRY();
 	{
 		tp_heap_am->multi_insert(rel, slots, nslots, cid, options, bistate);
@@ -364,7 +364,7 @@ tp_update_steered(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	TpSteering	steering;
 	volatile TM_Result result = TM_Ok;
 
-	tp_steer(&steering, rel, plan, TP_STORAGE_INLINE);
+	tp_steer(&steering, rel, plan);
 	PG_TRY();
 	{
 		result = tp_heap_am->tuple_update(rel, otid, slot, cid,

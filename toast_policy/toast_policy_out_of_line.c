@@ -26,7 +26,7 @@
  * The descriptor and the options are changed in place.  If an invalidation
  * rebuilds the entry meanwhile, the entry gets a new descriptor and new options
  * from the catalogs, and a callback changes these.  The old descriptor exists
- * until the end of the transaction.
+ * at least until the end of the transaction.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,6 +46,9 @@
 
 #include "toast_policy.h"
 #include "toast_policy_compat.h"
+
+/* A storage with which the toaster leaves a value in its row as it is */
+#define TP_STORAGE_INLINE	'i'
 
 static TpSteering *tp_steerings = NULL;
 
@@ -102,40 +105,43 @@ tp_take_wheel(TpSteering *steering)
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 
 		if (att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN)
-			att->attstorage = steering->moved[i] ? TYPSTORAGE_EXTERNAL : steering->others;
+			att->attstorage = steering->moved[i] ? TYPSTORAGE_EXTERNAL : TP_STORAGE_INLINE;
 	}
 	if (rel->rd_options != NULL)
 	{
 		StdRdOptions *options = (StdRdOptions *) rel->rd_options;
 
-		/* the callback also runs if the entry has not been rebuilt */
-		if (options->toast_tuple_target != steering->target)
+		/*
+		 * The callback also runs if the entry has not been rebuilt.  New
+		 * options can be at the address of old ones, and can have the same
+		 * target.
+		 */
+		if (rel->rd_options != steering->options ||
+			options->toast_tuple_target != steering->target)
 			steering->former_target = options->toast_tuple_target;
 		options->toast_tuple_target = steering->target;
 	}
+	steering->options = rel->rd_options;
 }
 
 /*
  * Make heap move the values out of line for which plan->moved is true, and no
  * other values.  If plan is NULL or plan->moved is NULL, make heap follow its
  * ordinary rule with its ordinary target.  The effect lasts until tp_release()
- * is called, which the caller must also call after an error.
- *
- * others is the storage of the columns that are not moved.  With
- * TP_STORAGE_INLINE, all rows that heap stores meanwhile must have the same
- * plan->moved.  With TYPSTORAGE_MAIN, heap can also store other rows: it moves
- * their values if a row would not fit on a page otherwise.
+ * is called, which the caller must also call after an error.  All rows that heap
+ * stores meanwhile must have the same plan->moved.
  */
 void
-tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan, char others)
+tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
 	steering->rel = rel;
 	steering->moved = plan != NULL ? plan->moved : NULL;
-	steering->others = others;
 	steering->desc = desc;
 	steering->storage = NULL;
+	steering->replaced = false;
+	steering->options = NULL;
 	steering->former_target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
 	if (steering->moved == NULL)
 		steering->target = TOAST_TUPLE_TARGET;
@@ -146,10 +152,7 @@ tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan, char others)
 			steering->storage[i] = TupleDescAttr(desc, i)->attstorage;
 
 		/* the smallest target that leaves a byte for data in any case */
-		if (others == TP_STORAGE_INLINE)
-			steering->target = MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(desc->natts)) + 1;
-		else
-			steering->target = (int) plan->target;
+		steering->target = MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(desc->natts)) + 1;
 	}
 	steering->outer = tp_steerings;
 	tp_steerings = steering;
@@ -191,8 +194,24 @@ static void
 tp_steering_callback(Datum arg, Oid relid)
 {
 	for (TpSteering *steering = tp_steerings; steering; steering = steering->outer)
-		if (!OidIsValid(relid) || relid == RelationGetRelid(steering->rel))
-			tp_take_wheel(steering);
+	{
+		if (OidIsValid(relid) && relid != RelationGetRelid(steering->rel))
+			continue;
+
+		/*
+		 * Without steering, the rebuilt entry would have kept its descriptor,
+		 * and callers of heap may rely on that.  If slots have pinned the old
+		 * descriptor, nothing frees it at the end of the transaction, but the
+		 * last slot does.  So keep it.  This leaks memory, but seldom.
+		 */
+		if (!steering->replaced && RelationGetDescr(steering->rel) != steering->desc)
+		{
+			steering->replaced = true;
+			if (steering->desc->tdrefcount > 0)
+				steering->desc->tdrefcount++;
+		}
+		tp_take_wheel(steering);
+	}
 }
 
 /*

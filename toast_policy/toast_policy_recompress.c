@@ -26,8 +26,10 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -101,6 +103,29 @@ tp_make_raw(TupleDesc desc, Datum *values, const bool *isnull)
 }
 
 /*
+ * Return true if other versions of the tuple's row may be copied, too, or if
+ * the tuple is an outdated version.  Use the same tests as
+ * rewrite_heap_tuple().
+ *
+ * Versions of a row share values in the TOAST table.  The rewrite stores such a
+ * value only once, so all versions must store it in the same form.  Besides,
+ * rewrite_heap_tuple() may write other versions together with this one.
+ *
+ * An outdated version must not get values of its own in the TOAST table,
+ * because nothing would ever delete them.
+ */
+static bool
+tp_in_chain(HeapTupleHeader header, TransactionId OldestXmin)
+{
+	if ((header->t_infomask & HEAP_UPDATED) &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(header), OldestXmin))
+		return true;
+
+	return !(header->t_infomask & HEAP_XMAX_INVALID) &&
+		!HeapTupleHeaderIsOnlyLocked(header);
+}
+
+/*
  * Write a tuple to NewHeap, whose values go out of line as the plan says.
  */
 static void
@@ -109,7 +134,7 @@ tp_write_steered(Relation NewHeap, HeapTuple tuple, HeapTuple copy,
 {
 	TpSteering	steering;
 
-	tp_steer(&steering, NewHeap, plan, TYPSTORAGE_MAIN);
+	tp_steer(&steering, NewHeap, plan);
 	PG_TRY();
 	{
 		rewrite_heap_tuple(rwstate, tuple, copy);
@@ -127,16 +152,16 @@ tp_write_steered(Relation NewHeap, HeapTuple tuple, HeapTuple copy,
  * Write a tuple of OldHeap to NewHeap.  palloc temporary data in the current
  * memory context.  values and isnull must have space for all columns.
  *
- * While a tuple is written, older versions of the same row can be written, too.
- * They have to fit into a page in any case, but nobody will read them much
- * longer, so it does not matter which of their values are out of line.
+ * Only a tuple without other versions gets a plan.  For the others, heap follows
+ * its ordinary rule, which brings values of small rows back into the row.
  */
 void
 tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple, Datum *values,
-			  bool *isnull, RewriteState rwstate)
+			  bool *isnull, TransactionId OldestXmin, RewriteState rwstate)
 {
 	TupleDesc	desc = RelationGetDescr(NewHeap);
 	bool		anew = tp_recompressing(OldHeap);
+	bool		chained = tp_in_chain(tuple->t_data, OldestXmin);
 	bool		steered = false;
 	Size		min_moved = 0;
 	TpRowPlan	plan = {0};
@@ -155,8 +180,10 @@ tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple, Datum *values
 	}
 	if (anew)
 		tp_make_raw(desc, values, isnull);
-	if (anew ? !tp_recompress_heap : HeapTupleHasExternal(tuple) || tuple->t_len > min_moved)
-		tp_row_apply(OldHeap, values, isnull, anew ? TP_RECOMPRESS : TP_REWRITE, &plan);
+	if (anew ? !tp_recompress_heap :
+		!chained && (HeapTupleHasExternal(tuple) || tuple->t_len > min_moved))
+		tp_row_apply(OldHeap, values, isnull, anew ? TP_RECOMPRESS : TP_REWRITE,
+					 chained ? NULL : &plan);
 	if (anew)
 		tp_recompress_rows++;
 	copy = heap_form_tuple(desc, values, isnull);
@@ -169,6 +196,37 @@ tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple, Datum *values
 	if (plan.moved != NULL)
 		copy->t_data->t_infomask |= HEAP_HASEXTERNAL;
 	tp_write_steered(NewHeap, tuple, copy, &plan, rwstate);
+}
+
+/*
+ * Write the row versions that wait for a newer version which has not come, for
+ * example because its transaction has been rolled back.  Like other versions of
+ * a row, they follow heap's ordinary rule.
+ */
+void
+tp_end_copy(Relation OldHeap, Relation NewHeap, RewriteState rwstate)
+{
+	TpSteering	steering;
+
+	if (tp_out_of_line_size(OldHeap) == 0 || tp_governed_count(OldHeap) == 0 ||
+		(tp_recompressing(OldHeap) && tp_recompress_heap))
+	{
+		end_heap_rewrite(rwstate);
+		return;
+	}
+
+	tp_steer(&steering, NewHeap, NULL);
+	PG_TRY();
+	{
+		end_heap_rewrite(rwstate);
+	}
+	PG_CATCH();
+	{
+		tp_release(&steering);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_release(&steering);
 }
 
 /*

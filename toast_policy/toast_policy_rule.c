@@ -877,7 +877,7 @@ tp_row_keep_pointers(Relation rel, TupleTableSlot *slot, TpRowPlan *plan)
  *
  * If plan is not NULL, set plan->moved to an array that says which values heap
  * must move out of line, so that it leaves all others where they are.  Set it
- * to NULL if heap decides.  Set plan->target to the size that the row then has.
+ * to NULL if heap decides.
  */
 bool
 tp_row_apply(Relation rel, Datum *values, const bool *isnull,
@@ -917,7 +917,6 @@ tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 		tp_row_judge(&row);
 		tp_row_reduce(&row);
 		plan->moved = row.moved;
-		plan->target = tp_row_header(&row) + tp_row_size(&row);
 	}
 	else if (candidates)
 		tp_row_judge(&row);

@@ -249,6 +249,59 @@ $reader->quit;
 is($node->safe_psql('postgres', "SELECT * FROM toast_policy.check('v', true)"),
 	'', 'row versions: amcheck');
 
+# Versions of a row that share a value must store it in the same form, because the TOAST table has
+# it only once.  The value of the oldest version is raw, although it could be compressed.
+my $raw = q{SELECT string_agg(md5(i::text) || repeat('z', 32), '') FROM generate_series(1, 3072) i};
+my $noise = q{SELECT string_agg(md5(i::text), '') FROM generate_series(1, 8) i};
+for my $command ('CLUSTER %s USING %1$s_n', 'VACUUM FULL %s', q{SELECT toast_policy.recompress('%s')})
+{
+	my $table = 'shared_' . lc((split /\W/, $command)[0]);
+
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table (id int PRIMARY KEY, n int, c text, d text);
+CREATE INDEX ${table}_n ON $table (n);
+ALTER TABLE $table ALTER c SET STORAGE EXTERNAL;
+INSERT INTO $table VALUES (1, 3, ($raw));
+SELECT toast_policy.enable_out_of_line('$table', 128, 'c', 'd');
+SQL
+	my $snapshot = $node->background_psql('postgres', on_error_stop => 0);
+	$snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	$node->safe_psql('postgres', <<"SQL");
+UPDATE $table SET n = 1;
+UPDATE $table SET n = 2, c = 'tiny', d = ($noise);
+SQL
+	$node->safe_psql('postgres', 'SET enable_sort = off; ' . sprintf($command, $table));
+	is( ($snapshot->query("SELECT n, c = ($raw), d IS NULL FROM $table"))[0],
+		'3|t|t', sprintf("$command: an old snapshot reads a shared value", $table));
+	is( $node->safe_psql('postgres', "SELECT n, c, d = ($noise) FROM $table"),
+		'2|tiny|t', sprintf("$command: the newest version", $table));
+	$snapshot->quit;
+}
+
+# Outdated row versions must not get values of their own in the TOAST table: nothing deletes these.
+# The newest version of a row follows heap's rule while an older version exists.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE outdated (id int PRIMARY KEY, n int, c text);
+INSERT INTO outdated SELECT i, 0, (SELECT string_agg(md5(i || '-' || j), '') FROM generate_series(1, 12) j) FROM generate_series(1, 100) i;
+SQL
+my $outside = sprintf 'SELECT count(DISTINCT chunk_id) FROM %s',
+  $node->safe_psql('postgres', q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'outdated'::regclass});
+my $snapshot = $node->background_psql('postgres');
+$snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+$node->safe_psql('postgres', 'UPDATE outdated SET n = n + 1') for 1 .. 5;
+$node->safe_psql('postgres', q{SELECT toast_policy.enable_out_of_line('outdated', 128, 'c')});
+$node->safe_psql('postgres', 'DELETE FROM outdated WHERE id > 90');
+$node->safe_psql('postgres', 'VACUUM FULL outdated');
+is($snapshot->query_safe('SELECT count(*), sum(n), sum(length(c)) FROM outdated'),
+	'100|0|38400', 'an old snapshot sees the outdated versions');
+$snapshot->quit;
+$node->safe_psql('postgres', 'VACUUM outdated');
+is($node->safe_psql('postgres', $outside), 0, 'outdated versions have left no values');
+$node->safe_psql('postgres', 'UPDATE outdated SET n = n + 1 WHERE id <= 40');
+is($node->safe_psql('postgres', $outside), 40, 'the next UPDATE moves values out of line');
+$node->safe_psql('postgres', 'VACUUM FULL outdated');
+is($node->safe_psql('postgres', $outside), 90, 'the next VACUUM FULL, too');
+
 # standby and crash
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is($standby->safe_psql('postgres', sprintf($digest, 'd')), $rows, 'standby: the rows');
@@ -285,7 +338,7 @@ $node->command_ok(
 	],
 	'pg_restore');
 my $settings =
-  q{SELECT relation, column_name, access_method, storage, compression, out_of_line FROM toast_policy.status ORDER BY 1, 2};
+  q{SELECT relation, column_name, access_method, storage, compression, out_of_line FROM toast_policy.status ORDER BY relation::text, 2};
 is( $node->safe_psql('restored', $settings),
 	$node->safe_psql('postgres', $settings),
 	'restored: the settings');

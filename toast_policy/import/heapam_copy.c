@@ -6,10 +6,10 @@
  *
  * From PostgreSQL 17.11, src/backend/access/heap/heapam_handler.c, function
  * heapam_relation_copy_for_cluster(): without what only system catalogs need,
- * with tp_copy_tuple() in the place of reform_and_rewrite_tuple(), and for
- * recompress() with a report of rows for the view toast_policy.progress.  15.20
- * and 18.6 have the same statements there; 19 has another lock on the page,
- * which is taken over.
+ * with tp_copy_tuple() and tp_end_copy() in the place of
+ * reform_and_rewrite_tuple() and end_heap_rewrite(), and for recompress() with
+ * a report of rows for the view toast_policy.progress.  15.20 and 18.6 have the
+ * same statements there; 19 has another lock on the page, which is taken over.
  *
  * Portions Copyright (c) 1996-2024, PostgreSQL Global Development Group
  * Portions Copyright (c) 1994, Regents of the University of California
@@ -240,7 +240,7 @@ tp_copy_table(Relation OldHeap, Relation NewHeap, Relation OldIndex, bool use_so
 		}
 
 		caller = MemoryContextSwitchTo(context);
-		tp_copy_tuple(OldHeap, NewHeap, tuple, values, isnull, rwstate);
+		tp_copy_tuple(OldHeap, NewHeap, tuple, values, isnull, OldestXmin, rwstate);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
 
@@ -295,7 +295,7 @@ tp_copy_table(Relation OldHeap, Relation NewHeap, Relation OldIndex, bool use_so
 
 			n_tuples += 1;
 			caller = MemoryContextSwitchTo(context);
-			tp_copy_tuple(OldHeap, NewHeap, tuple, values, isnull, rwstate);
+			tp_copy_tuple(OldHeap, NewHeap, tuple, values, isnull, OldestXmin, rwstate);
 			MemoryContextSwitchTo(caller);
 			MemoryContextReset(context);
 			/* Report n_tuples */
@@ -307,7 +307,7 @@ tp_copy_table(Relation OldHeap, Relation NewHeap, Relation OldIndex, bool use_so
 	}
 
 	/* Write out any remaining tuples, and fsync if needed */
-	end_heap_rewrite(rwstate);
+	tp_end_copy(OldHeap, NewHeap, rwstate);
 
 	pfree(values);
 	pfree(isnull);
