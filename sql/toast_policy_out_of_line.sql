@@ -272,6 +272,33 @@ SELECT "values", chunks FROM outside('without');
 CREATE TABLE dumped (id int, cold varchar(100)) USING toast_policy WITH (toast_tuple_target = 128);
 ALTER TABLE ONLY dumped ALTER COLUMN cold SET STORAGE EXTERNAL;
 SELECT reltoastrelid <> 0 AS toast FROM pg_class WHERE oid = 'dumped'::regclass;
+-- ALTER TABLE with a weak lock can add a TOAST table if the transaction has a stronger lock.
+CREATE TABLE locked (id int, cold varchar(100));
+SELECT toast_policy.enable('locked', 'cold');
+ALTER TABLE locked SET (toast_tuple_target = 128);
+SELECT reltoastrelid <> 0 AS toast FROM pg_class WHERE oid = 'locked'::regclass;
+BEGIN;
+LOCK TABLE locked;
+ALTER TABLE locked SET (fillfactor = 50);
+SELECT reltoastrelid <> 0 AS toast FROM pg_class WHERE oid = 'locked'::regclass;
+ROLLBACK;
+BEGIN;
+LOCK TABLE locked;
+ALTER TABLE locked ALTER cold SET STATISTICS 10;
+INSERT INTO locked VALUES (1, wide());
+COMMIT;
+SELECT "values", chunks FROM outside('locked');
+BEGIN;
+CREATE TABLE created (id int, cold varchar(100)) USING toast_policy;
+ALTER TABLE created ALTER cold SET STORAGE EXTERNAL;
+ALTER TABLE created SET (toast_tuple_target = 128);
+INSERT INTO created VALUES (1, wide());
+COMMIT;
+SELECT "values", chunks FROM outside('created');
+-- CREATE TABLE sets the options of the TOAST table, and a rewrite keeps them.
+CREATE TABLE copied (LIKE dumped INCLUDING STORAGE) USING toast_policy WITH (toast_tuple_target = 128, toast.autovacuum_enabled = off);
+ALTER TABLE copied ALTER id TYPE bigint;
+SELECT reloptions FROM pg_class WHERE oid = (SELECT reltoastrelid FROM pg_class WHERE oid = 'copied'::regclass);
 -- Existing rows change when they are written, or by recompress().
 CREATE TABLE present (id int, n int, cold text);
 INSERT INTO present SELECT i, 0, noise(300, i) FROM generate_series(1, 10) i;

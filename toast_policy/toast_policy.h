@@ -126,6 +126,7 @@ typedef struct TpSteering
 
 extern Size tp_out_of_line_size(Relation rel);
 extern bool tp_needs_toast_table(Relation rel);
+extern void tp_table_born(Oid relid);
 extern void tp_steer(TpSteering *steering, Relation rel, const TpRowPlan *plan);
 extern void tp_release(TpSteering *steering);
 extern void tp_out_of_line_init(void);

@@ -322,6 +322,8 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 	Oid			amoid = InvalidOid;
 	Oid			model = InvalidOid;
 
+	tp_table_born(InvalidOid);
+
 	/*
 	 * Do not read catalogs for other statements, which may run without
 	 * catalog access.

@@ -498,7 +498,10 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 		}
 		else if (!OidIsValid(relid) &&
 				 (arg == NULL || !((ObjectAccessPostCreate *) arg)->is_internal))
+		{
+			tp_table_born(objectid);
 			tp_table_created(objectid);
+		}
 	}
 }
 

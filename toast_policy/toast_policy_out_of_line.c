@@ -40,6 +40,7 @@
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/toasting.h"
 #include "storage/lmgr.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
@@ -51,6 +52,9 @@
 #define TP_STORAGE_INLINE	'i'
 
 static TpSteering *tp_steerings = NULL;
+
+/* The table that the present utility statement has created last */
+static Oid	tp_new_relid = InvalidOid;
 
 /*
  * Return the table's toast_tuple_target if it is below heap's default, or else
@@ -76,17 +80,53 @@ tp_out_of_line_size(Relation rel)
 }
 
 /*
- * Return true if the table needs a TOAST table for values of small rows.  The
- * setting toast_policy.out_of_line does not matter, because it can change.
+ * Note that a utility statement has created a table, or that a new statement
+ * begins, if relid is InvalidOid.
+ */
+void
+tp_table_born(Oid relid)
+{
+	tp_new_relid = relid;
+}
+
+/*
+ * Return true if the caller shall create a TOAST table for values of small
+ * rows.  The setting toast_policy.out_of_line does not matter, because it can
+ * change.
  *
- * Without an AccessExclusiveLock, ALTER TABLE cannot create a TOAST table, and
- * would fail: ALTER TABLE ... SET takes a weaker lock.
+ * ALTER TABLE fails if it shall create a TOAST table, and the lock that its own
+ * commands need is weaker than an AccessExclusiveLock, as for SET.  It does not
+ * tell this lock.  So create the TOAST table here if the transaction has the
+ * strong lock for any reason, and create none otherwise.  CREATE TABLE and
+ * rewrites always have the strong lock.  They know the options of the TOAST
+ * table, so let them create it.
  */
 bool
 tp_needs_toast_table(Relation rel)
 {
-	return tp_low_target(rel) > 0 && tp_governed_count(rel) > 0 &&
-		CheckRelationLockedByMe(rel, AccessExclusiveLock, false);
+	static bool adding = false;
+	Oid			relid = RelationGetRelid(rel);
+	bool		creating = relid == tp_new_relid || OidIsValid(rel->rd_rel->relrewrite);
+
+	if (tp_low_target(rel) == 0 || tp_governed_count(rel) == 0)
+		return false;
+	if (adding || creating)
+		return true;
+	if (!CheckRelationLockedByMe(rel, AccessExclusiveLock, false))
+		return false;
+
+	adding = true;
+	PG_TRY();
+	{
+		AlterTableCreateToastTable(relid, (Datum) 0, AccessExclusiveLock);
+	}
+	PG_FINALLY();
+	{
+		adding = false;
+	}
+	PG_END_TRY();
+
+	return false;
 }
 
 /* Change the relation's cache entry as the steering requires. */

@@ -302,6 +302,17 @@ is($node->safe_psql('postgres', $outside), 40, 'the next UPDATE moves values out
 $node->safe_psql('postgres', 'VACUUM FULL outdated');
 is($node->safe_psql('postgres', $outside), 90, 'the next VACUUM FULL, too');
 
+# LOCK TABLE in a session that has not loaded the library
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE locked (id int, c varchar(100));
+SELECT toast_policy.enable('locked', 'c');
+ALTER TABLE locked SET (toast_tuple_target = 128);
+SQL
+$node->safe_psql('postgres',
+	'BEGIN; LOCK TABLE locked; ALTER TABLE locked SET (fillfactor = 50); COMMIT');
+is( $node->safe_psql('postgres', q{SELECT reltoastrelid <> 0 FROM pg_class WHERE oid = 'locked'::regclass}),
+	't', 'ALTER TABLE adds a TOAST table if the table is locked');
+
 # standby and crash
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is($standby->safe_psql('postgres', sprintf($digest, 'd')), $rows, 'standby: the rows');
