@@ -82,6 +82,10 @@ typedef enum TpOutcome
 	TP_ABORTED					/* probe: cannot be compressed */
 } TpOutcome;
 
+extern struct varlena *tp_compress_value(TpCodec codec, int level,
+										 const struct varlena *value, int32 room,
+										 bool probe, TpOutcome *outcome);
+
 /* toast_policy_rule.c */
 typedef enum TpOccasion
 {
@@ -154,6 +158,19 @@ extern void tp_fix_index_storage(Relation table, Oid indexid);
 extern Oid	tp_get_access_method(Oid relid);
 extern void tp_set_access_method(Oid relid, Oid amoid);
 extern List *tp_lock_tables(Oid relid, const char *function);
+extern AttrNumber tp_find_column(Oid relid, const char *name);
+extern void tp_enable_tables(List *relids, List *columns);
+extern void tp_execute(const char *statement);
+
+/* toast_policy_ddl_choose.c */
+extern List *tp_choose_columns(Relation rel, ArrayType *names);
+extern void tp_refuse_if_useless(List *relids, Oid amoid);
+extern void tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names);
+
+/* toast_policy_ddl_out_of_line.c */
+extern int	tp_get_low_target(Oid relid);
+extern void tp_set_target(Oid relid, int target, AttrNumber attnum);
+extern void tp_tell_moved_columns(List *relids, ArrayType *names);
 
 /* toast_policy_hooks.c */
 extern void tp_hooks_init(void);

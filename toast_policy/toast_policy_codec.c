@@ -28,6 +28,7 @@
 #include <zstd_errors.h>
 
 #include "access/toast_compression.h"
+#include "access/toast_internals.h"
 #include "common/pg_lzcompress.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -577,4 +578,49 @@ tp_size_limit(int32 rawsize, int32 overhead, int32 room)
 	}
 
 	return (int32) (limit - overhead);
+}
+
+/*
+ * Compress a value that is in memory and raw, if that pays.
+ *
+ * room is the largest size, header included, with which the value remains in
+ * its row; 0 if the value cannot remain in the row.  If probe is true, examine
+ * first whether the data can be compressed at all.  Return a palloc'd value in
+ * core's format, or NULL if the raw value is to be stored.  Set *outcome to
+ * what was done.
+ */
+struct varlena *
+tp_compress_value(TpCodec codec, int level, const struct varlena *value,
+				  int32 room, bool probe, TpOutcome *outcome)
+{
+	const char *source = VARDATA_ANY(value);
+	int32		rawsize = VARSIZE_ANY_EXHDR(value);
+	int32		overhead = VARHDRSZ_COMPRESSED - VARHDRSZ;
+	int32		size;
+	char	   *result;
+
+	*outcome = TP_KEPT_RAW;
+
+	/* like core, do not compress small values with pglz */
+	if (codec == TP_PGLZ && rawsize < PGLZ_strategy_default->min_input_size)
+		return NULL;
+	if (probe && tp_incompressible(codec, source, rawsize))
+	{
+		*outcome = TP_ABORTED;
+		return NULL;
+	}
+	result = tp_compress(codec, level, source, rawsize, VARHDRSZ_COMPRESSED,
+						 tp_size_limit(rawsize, overhead, room - VARHDRSZ),
+						 &size);
+	if (result == NULL)
+		return NULL;
+
+	*outcome = TP_COMPRESSED;
+	SET_VARSIZE_COMPRESSED(result, size + VARHDRSZ_COMPRESSED);
+	TOAST_COMPRESS_SET_SIZE_AND_COMPRESS_METHOD(result, (uint32) rawsize,
+												codec == TP_PGLZ ?
+												TOAST_PGLZ_COMPRESSION_ID :
+												TOAST_LZ4_COMPRESSION_ID);
+
+	return (struct varlena *) result;
 }

@@ -25,7 +25,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
@@ -49,7 +48,6 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
-#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -57,27 +55,14 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/sampling.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "toast_policy.h"
 #include "toast_policy_compat.h"
 
 PG_FUNCTION_INFO_V1(tp_enable);
-PG_FUNCTION_INFO_V1(tp_enable_out_of_line);
 PG_FUNCTION_INFO_V1(tp_disable);
 PG_FUNCTION_INFO_V1(tp_disable_all);
-
-/*
- * Number of pages in which enable() looks for large values; each call reads
- * the same pages.
- */
-#define TP_LOOK_PAGES		1000
-#define TP_LOOK_SEED		20261123
-
-/* The least value that the server accepts for toast_tuple_target */
-#define TP_MIN_TARGET		128
 
 /*
  * Return the access method's OID in this database.  No other access method can
@@ -176,7 +161,7 @@ tp_prevent_if_read_only(const char *function)
 }
 
 /* Run a DDL statement as the caller; the names in it must be qualified. */
-static void
+void
 tp_execute(const char *statement)
 {
 	int			rc = SPI_execute(statement, false, 0);
@@ -235,57 +220,6 @@ tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
 							relid)));
 		ReleaseSysCache(tuple);
 	}
-}
-
-/*
- * Return the table's toast_tuple_target if it is below heap's default, or else
- * 0.  If the table uses the access method, governed values of this size go out
- * of line.
- */
-static int
-tp_get_low_target(Oid relid)
-{
-	Relation	rel = relation_open(relid, NoLock);
-	int			target = TOAST_TUPLE_TARGET;
-
-	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
-	relation_close(rel, NoLock);
-
-	return target < (int) TOAST_TUPLE_TARGET ? target : 0;
-}
-
-/*
- * Set a table's toast_tuple_target, or reset it if target is 0.  The table gets
- * a TOAST table if it needs one for that.  attnum is a column that is EXTERNAL:
- * ALTER TABLE creates a TOAST table only if one of its commands needs an
- * AccessExclusiveLock, as SET STORAGE does.
- */
-static void
-tp_set_target(Oid relid, int target, AttrNumber attnum)
-{
-	StringInfoData statement;
-
-	initStringInfo(&statement);
-	appendStringInfo(&statement, "ALTER %s %s.%s ",
-					 get_rel_relkind(relid) == RELKIND_MATVIEW ? "MATERIALIZED VIEW" : "TABLE ONLY",
-					 quote_identifier(get_namespace_name(get_rel_namespace(relid))),
-					 quote_identifier(get_rel_name(relid)));
-	if (target == 0)
-		appendStringInfoString(&statement, "RESET (toast_tuple_target)");
-	else
-		appendStringInfo(&statement, "SET (toast_tuple_target = %d), ALTER COLUMN %s SET STORAGE EXTERNAL",
-						 target, quote_identifier(get_attname(relid, attnum, false)));
-	tp_execute(statement.data);
-	pfree(statement.data);
-	CommandCounterIncrement();
-
-	/* for the reason, see tp_set_storage() */
-	if (tp_get_low_target(relid) != target)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("relation with OID %u was renamed or altered meanwhile",
-						relid)));
 }
 
 /*
@@ -412,7 +346,7 @@ tp_get_names(ArrayType *names, int *count)
 }
 
 /* Return the number of a table's column.  Raise an error if there is none. */
-static AttrNumber
+AttrNumber
 tp_find_column(Oid relid, const char *name)
 {
 	AttrNumber	attnum = get_attnum(relid, name);
@@ -428,67 +362,6 @@ tp_find_column(Oid relid, const char *name)
 				 errmsg("cannot alter system column \"%s\"", name)));
 
 	return attnum;
-}
-
-/*
- * Return the attribute numbers of the columns that enable() shall make
- * EXTERNAL: the named columns, or else all EXTENDED columns.  Skip columns
- * that are EXTERNAL already.  Raise an error if a named column cannot be
- * governed, or if no column can.
- */
-static List *
-tp_choose_columns(Relation rel, ArrayType *names)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-	List	   *result = NIL;
-	int			count;
-	Datum	   *datums = tp_get_names(names, &count);
-	bool		any = false;
-
-	for (int i = 0; i < count; i++)
-	{
-		char	   *name = NameStr(*DatumGetName(datums[i]));
-		AttrNumber	attnum = tp_find_column(RelationGetRelid(rel), name);
-		Form_pg_attribute att = TupleDescAttr(desc, attnum - 1);
-
-		if (!TypeIsToastable(att->atttypid))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("column \"%s\" cannot be governed by toast_policy", name),
-					 errdetail("Values of data type %s are never compressed or stored out of line.",
-							   format_type_be(att->atttypid))));
-		if (tp_is_compressed_type(att->atttypid))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("column \"%s\" cannot be governed by toast_policy", name),
-					 errdetail("Values of data type %s are compressed by the type itself.",
-							   format_type_be(att->atttypid))));
-		any = true;
-		if (att->attstorage != TYPSTORAGE_EXTERNAL)
-			result = list_append_unique_int(result, attnum);
-	}
-	for (int i = 0; count == 0 && i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		any |= tp_column_is_governed(att);
-		if (!att->attisdropped && att->attlen == -1 &&
-			att->attstorage == TYPSTORAGE_EXTENDED &&
-			!tp_is_compressed_type(att->atttypid))
-		{
-			any = true;
-			result = lappend_int(result, att->attnum);
-		}
-	}
-	if (!any)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("table \"%s\" has no column that toast_policy could govern",
-						RelationGetRelationName(rel)),
-				 errdetail("No column has STORAGE EXTENDED or EXTERNAL."),
-				 errhint("Name columns to change those with another STORAGE.")));
-
-	return result;
 }
 
 /*
@@ -535,228 +408,10 @@ tp_lock_tables(Oid relid, const char *function)
 }
 
 /*
- * Return true if a row of the table can exceed the size to which heap reduces
- * rows.
- */
-static bool
-tp_can_be_large(Relation rel)
-{
-	return GetHeapamTableAmRoutine()->relation_needs_toast_table(rel);
-}
-
-/*
- * Return true if heap has compressed any value or moved it out of line.  Small
- * rows have no such value, and the access method leaves them alone.  Examine
- * all rows, or the rows of TP_LOOK_PAGES random pages.  Add the number of
- * examined rows to *rows.
- */
-static bool
-tp_has_large_values(Relation rel, int64 *rows)
-{
-	TupleTableSlot *slot;
-	TableScanDesc scan = NULL;
-	BlockSamplerData sampler;
-	bool		found = false;
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
-
-	if (OidIsValid(rel->rd_rel->reltoastrelid))
-	{
-		Relation	toast = table_open(rel->rd_rel->reltoastrelid, AccessShareLock);
-
-		found = RelationGetNumberOfBlocks(toast) > 0;
-		table_close(toast, AccessShareLock);
-	}
-	if (found || blocks == 0)
-		return found;
-
-	slot = table_slot_create(rel, NULL);
-	BlockSampler_Init(&sampler, blocks, TP_LOOK_PAGES, TP_LOOK_SEED);
-	while (!found && BlockSampler_HasMore(&sampler))
-	{
-		BlockNumber block = BlockSampler_Next(&sampler);
-		ItemPointerData first;
-		ItemPointerData last;
-
-		CHECK_FOR_INTERRUPTS();
-		ItemPointerSet(&first, block, FirstOffsetNumber);
-		ItemPointerSet(&last, block, MaxOffsetNumber);
-		if (scan == NULL)
-			scan = compat_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
-		else
-			table_rescan_tidrange(scan, &first, &last);
-		while (!found &&
-			   table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
-		{
-			(*rows)++;
-			slot_getallattrs(slot);
-			for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
-			{
-				const struct varlena *value;
-
-				if (slot->tts_isnull[i] ||
-					TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen != -1)
-					continue;
-				value = (const struct varlena *) DatumGetPointer(slot->tts_values[i]);
-				found |= VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
-			}
-		}
-	}
-	if (scan != NULL)
-		table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-
-	return found;
-}
-
-/*
- * If no columns were named, refuse tables in which the access method has
- * nothing to do.  It would save nothing, and some commands and tools refuse a
- * table that does not use heap.  Accept an empty table, because large values
- * may follow.  Also accept a table that already uses the access method.
- */
-static void
-tp_refuse_if_useless(List *relids, Oid amoid)
-{
-	Oid			relid = linitial_oid(relids);
-	Relation	rel = relation_open(relid, NoLock);
-	bool		possible = tp_can_be_large(rel);
-	int64		rows = 0;
-	char	   *table;
-	char	   *column = NULL;
-	ListCell   *cell;
-
-	for (int i = 0; i < RelationGetNumberOfAttributes(rel) && column == NULL; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
-
-		if (!att->attisdropped && att->attlen == -1 &&
-			(att->attstorage == TYPSTORAGE_EXTENDED || tp_column_is_governed(att)) &&
-			!tp_is_compressed_type(att->atttypid))
-			column = pstrdup(NameStr(att->attname));
-	}
-	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-									   RelationGetRelationName(rel));
-	relation_close(rel, NoLock);
-
-	foreach(cell, relids)
-	{
-		bool		large;
-
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
-			continue;
-		rel = relation_open(lfirst_oid(cell), NoLock);
-		large = rel->rd_rel->relam == amoid || tp_has_large_values(rel, &rows);
-		relation_close(rel, NoLock);
-		if (large)
-			return;
-	}
-	if (possible && rows == 0)
-		return;
-
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("table \"%s\" has no large values that toast_policy could compress",
-					get_rel_name(relid)),
-			 possible ?
-			 errdetail("None of the %lld rows that were looked at has a value that is compressed or out of line.",
-					   (long long) rows) :
-			 errdetail("Its columns are too short for rows of more than %d bytes, which is what values are compressed for.",
-					   (int) TOAST_TUPLE_THRESHOLD),
-			 errhint("If large values are to come, name the columns that get them, as in SELECT toast_policy.enable(%s, %s).",
-					 quote_literal_cstr(table),
-					 quote_literal_cstr(column != NULL ? column : "column"))));
-}
-
-/*
- * Give a notice about columns that will be governed although nobody named
- * these columns: they were made EXTERNAL while all the tables used heap.  Give
- * no notice if the first table is a partition or child, because its columns
- * come from its parent.
- */
-static void
-tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
-{
-	Relation	rel;
-	Datum	   *datums;
-	int			count;
-	ListCell   *cell;
-
-	foreach(cell, relids)
-	{
-		if (tp_get_access_method(lfirst_oid(cell)) == amoid)
-			return;
-	}
-	if (has_superclass(linitial_oid(relids)))
-		return;
-
-	rel = relation_open(linitial_oid(relids), NoLock);
-	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
-					  NULL, &count);
-	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
-		char	   *name = NameStr(att->attname);
-		bool		named = false;
-
-		for (int j = 0; j < count; j++)
-			named |= strcmp(NameStr(*DatumGetName(datums[j])), name) == 0;
-		if (named || !tp_column_is_governed(att) ||
-			get_typstorage(att->atttypid) == TYPSTORAGE_EXTERNAL)
-			continue;
-		ereport(NOTICE,
-				(errmsg("column \"%s\" of table \"%s\" has STORAGE EXTERNAL, so toast_policy governs it as well",
-						name, RelationGetRelationName(rel)),
-				 errhint("To keep its values uncompressed, leave the table to heap, or give the column type ztext(none) or zbytea(none).")));
-	}
-	relation_close(rel, NoLock);
-}
-
-/*
- * Give a notice about governed columns of tables whose values go out of line
- * from a size on, unless the columns are named.
- */
-static void
-tp_tell_moved_columns(List *relids, ArrayType *names)
-{
-	Datum	   *datums;
-	int			count;
-	ListCell   *cell;
-
-	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
-					  NULL, &count);
-	foreach(cell, relids)
-	{
-		Oid			relid = lfirst_oid(cell);
-		int			target = tp_get_low_target(relid);
-		Relation	rel;
-
-		if (target == 0 || !tp_out_of_line)
-			continue;
-		rel = relation_open(relid, NoLock);
-		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
-		{
-			Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
-			bool		named = false;
-
-			for (int j = 0; j < count; j++)
-				named |= strcmp(NameStr(*DatumGetName(datums[j])), NameStr(att->attname)) == 0;
-			if (named || !tp_column_is_governed(att))
-				continue;
-			ereport(NOTICE,
-					(errmsg("values of column \"%s\" of table \"%s\" go out of line if they take %d bytes or more",
-							NameStr(att->attname), RelationGetRelationName(rel), target),
-					 errdetail("The table has toast_tuple_target = %d, and toast_policy governs the column.",
-							   target)));
-		}
-		relation_close(rel, NoLock);
-	}
-}
-
-/*
  * Let the policy govern columns of tables.  columns has a list of attribute
  * numbers for each table.  The caller must have locked and checked the tables.
  */
-static void
+void
 tp_enable_tables(List *relids, List *columns)
 {
 	Oid			amoid = tp_access_method_oid(false);
@@ -830,86 +485,6 @@ tp_enable(PG_FUNCTION_ARGS)
 	tp_tell_external_columns(relids, amoid, names);
 	tp_enable_tables(relids, columns);
 	tp_tell_moved_columns(relids, construct_empty_array(NAMEOID));
-
-	PG_RETURN_VOID();
-}
-
-/*
- * toast_policy.enable_out_of_line(relation regclass, min_bytes int,
- *	   VARIADIC columns name[]) returns void
- *
- * Do what enable() does for the named columns.  Also set the table's
- * toast_tuple_target to min_bytes, so that governed values of at least this size
- * go out of line in every row.  If no column is named, only set the option, for
- * a table that has governed columns.  Change only the catalogs.  Do the same to
- * all partitions of a partitioned table.  Raise an error in the same cases as
- * enable(), and if min_bytes is out of range.
- */
-Datum
-tp_enable_out_of_line(PG_FUNCTION_ARGS)
-{
-	Oid			relid = PG_GETARG_OID(0);
-	int32		min_bytes = PG_GETARG_INT32(1);
-	ArrayType  *names = PG_GETARG_ARRAYTYPE_P(2);
-	Oid			amoid = tp_access_method_oid(false);
-	List	   *relids;
-	List	   *columns = NIL;
-	ListCell   *cell;
-
-	tp_prevent_if_read_only("toast_policy.enable_out_of_line()");
-	if (min_bytes < TP_MIN_TARGET || min_bytes >= (int32) TOAST_TUPLE_TARGET)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("min_bytes must be from %d to %d", TP_MIN_TARGET,
-						(int) TOAST_TUPLE_TARGET - 1)));
-	relids = tp_lock_tables(relid, "toast_policy.enable_out_of_line()");
-	foreach(cell, relids)
-	{
-		Relation	rel = relation_open(lfirst_oid(cell), NoLock);
-		bool		governed = false;
-
-		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
-			governed |= tp_column_is_governed(TupleDescAttr(RelationGetDescr(rel), i));
-		if (ARR_NDIM(names) == 0 &&
-			(!governed || (rel->rd_rel->relam != amoid &&
-						   rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("table \"%s\" has no column that toast_policy governs",
-							RelationGetRelationName(rel)),
-					 errhint("Name the columns whose values shall go out of line.")));
-		columns = lappend(columns,
-						  ARR_NDIM(names) == 0 ? NIL : tp_choose_columns(rel, names));
-		relation_close(rel, NoLock);
-	}
-	tp_tell_external_columns(relids, amoid, names);
-	tp_enable_tables(relids, columns);
-
-	SPI_connect();
-	foreach(cell, relids)
-	{
-		Relation	rel;
-		AttrNumber	attnum = InvalidAttrNumber;
-		bool		has_toast;
-
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
-			continue;
-		rel = relation_open(lfirst_oid(cell), NoLock);
-		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
-			if (tp_column_is_governed(TupleDescAttr(RelationGetDescr(rel), i)))
-				attnum = i + 1;
-		relation_close(rel, NoLock);
-		tp_set_target(lfirst_oid(cell), min_bytes, attnum);
-		rel = relation_open(lfirst_oid(cell), NoLock);
-		has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
-		relation_close(rel, NoLock);
-		if (!has_toast)
-			elog(ERROR, "table \"%s\" has got no TOAST table",
-				 get_rel_name(lfirst_oid(cell)));
-	}
-	SPI_finish();
-	if (ARR_NDIM(names) > 0)
-		tp_tell_moved_columns(relids, names);
 
 	PG_RETURN_VOID();
 }

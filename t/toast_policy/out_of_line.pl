@@ -253,7 +253,8 @@ is($node->safe_psql('postgres', "SELECT * FROM toast_policy.check('v', true)"),
 # it only once.  The value of the oldest version is raw, although it could be compressed.
 my $raw = q{SELECT string_agg(md5(i::text) || repeat('z', 32), '') FROM generate_series(1, 3072) i};
 my $noise = q{SELECT string_agg(md5(i::text), '') FROM generate_series(1, 8) i};
-for my $command ('CLUSTER %s USING %1$s_n', 'VACUUM FULL %s', q{SELECT toast_policy.recompress('%s')})
+for
+  my $command ('CLUSTER %s USING %1$s_n', 'VACUUM FULL %s', q{SELECT toast_policy.recompress('%s')})
 {
 	my $table = 'shared_' . lc((split /\W/, $command)[0]);
 
@@ -271,9 +272,9 @@ UPDATE $table SET n = 1;
 UPDATE $table SET n = 2, c = 'tiny', d = ($noise);
 SQL
 	$node->safe_psql('postgres', 'SET enable_sort = off; ' . sprintf($command, $table));
-	is( ($snapshot->query("SELECT n, c = ($raw), d IS NULL FROM $table"))[0],
+	is(($snapshot->query("SELECT n, c = ($raw), d IS NULL FROM $table"))[0],
 		'3|t|t', sprintf("$command: an old snapshot reads a shared value", $table));
-	is( $node->safe_psql('postgres', "SELECT n, c, d = ($noise) FROM $table"),
+	is($node->safe_psql('postgres', "SELECT n, c, d = ($noise) FROM $table"),
 		'2|tiny|t', sprintf("$command: the newest version", $table));
 	$snapshot->quit;
 }
@@ -285,7 +286,8 @@ CREATE TABLE outdated (id int PRIMARY KEY, n int, c text);
 INSERT INTO outdated SELECT i, 0, (SELECT string_agg(md5(i || '-' || j), '') FROM generate_series(1, 12) j) FROM generate_series(1, 100) i;
 SQL
 my $outside = sprintf 'SELECT count(DISTINCT chunk_id) FROM %s',
-  $node->safe_psql('postgres', q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'outdated'::regclass});
+  $node->safe_psql('postgres',
+	q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'outdated'::regclass});
 my $snapshot = $node->background_psql('postgres');
 $snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 $node->safe_psql('postgres', 'UPDATE outdated SET n = n + 1') for 1 .. 5;
@@ -310,8 +312,10 @@ ALTER TABLE locked SET (toast_tuple_target = 128);
 SQL
 $node->safe_psql('postgres',
 	'BEGIN; LOCK TABLE locked; ALTER TABLE locked SET (fillfactor = 50); COMMIT');
-is( $node->safe_psql('postgres', q{SELECT reltoastrelid <> 0 FROM pg_class WHERE oid = 'locked'::regclass}),
-	't', 'ALTER TABLE adds a TOAST table if the table is locked');
+is( $node->safe_psql(
+		'postgres', q{SELECT reltoastrelid <> 0 FROM pg_class WHERE oid = 'locked'::regclass}),
+	't',
+	'ALTER TABLE adds a TOAST table if the table is locked');
 
 # standby and crash
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
