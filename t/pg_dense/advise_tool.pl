@@ -281,8 +281,7 @@ like(
 like($out, qr/^app\.typed\n  proposal: change a to uint1$/m, 'types of users go as text');
 my ($row_bytes) = section($out, 'app.sparse') =~ / bytes of the table instead of ([\d.]+), in a/;
 cmp_ok($row_bytes // 9999, '<', 55, 'a null of such a type stays null');
-is($node->safe_psql('scratch', $left), $was,
-	'no object is left in the scratch database');
+is($node->safe_psql('scratch', $left), $was, 'no object is left in the scratch database');
 
 fails(qr/scratch database has encoding LATIN1, UTF8 is needed: createdb /,
 	1, @reader, '--scratch', "user=$superuser dbname=latin");

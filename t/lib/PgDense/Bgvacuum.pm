@@ -309,7 +309,8 @@ sub bad_log_lines
 	return grep {
 		/PANIC|TRAP:|invalid page|inconsistent page found|could not (?:read|write|open|access|find)|unexpected zero page|terminated by signal|terminated by exception|LOG: .*(?:exited with|crash)|WARNING|invalid memory alloc|incorrect/
 		  && !/terminating connection due to|there is (?:no|already a|already no) transaction/
-		  && !/LOG:  incorrect resource manager data checksum in record at |LOG:  record with incorrect prev-link /
+		  && !
+		  /LOG:  incorrect resource manager data checksum in record at |LOG:  record with incorrect prev-link /
 	} split /\n/, substr(slurp_file($node->logfile), $offset // 0);
 }
 
