@@ -23,24 +23,20 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/sampling.h"
-#include "utils/snapmgr.h"
 
 #include "toast_policy.h"
-#include "toast_policy_compat.h"
+#include "toast_policy_compare.h"
 
 /*
  * Number of pages in which enable() looks for large values; each call reads
  * the same pages.
  */
 #define TP_LOOK_PAGES		1000
-#define TP_LOOK_SEED		20261123
 
 /*
  * Return the attribute numbers of the columns that enable() shall make
@@ -113,6 +109,38 @@ tp_can_be_large(Relation rel)
 	return GetHeapamTableAmRoutine()->relation_needs_toast_table(rel);
 }
 
+/* State while looking for large values */
+typedef struct TpLook
+{
+	bool		found;
+	int64		rows;
+} TpLook;
+
+/*
+ * Look for a value that heap has compressed or moved out of line.  Return false
+ * if the row has one.
+ */
+static bool
+tp_look_at_row(void *arg, int source, TupleTableSlot *slot)
+{
+	TpLook	   *look = arg;
+
+	look->rows++;
+	slot_getallattrs(slot);
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		const struct varlena *value;
+
+		if (slot->tts_isnull[i] ||
+			TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen != -1)
+			continue;
+		value = (const struct varlena *) DatumGetPointer(slot->tts_values[i]);
+		look->found |= VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
+	}
+
+	return !look->found;
+}
+
 /*
  * Return true if heap has compressed any value or moved it out of line.  Small
  * rows have no such value, and the access method leaves them alone.  Examine
@@ -122,59 +150,21 @@ tp_can_be_large(Relation rel)
 static bool
 tp_has_large_values(Relation rel, int64 *rows)
 {
-	TupleTableSlot *slot;
-	TableScanDesc scan = NULL;
-	BlockSamplerData sampler;
-	bool		found = false;
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	TpSource	source = {.rel = rel,.blocks = RelationGetNumberOfBlocks(rel)};
+	TpLook		look = {0};
 
 	if (OidIsValid(rel->rd_rel->reltoastrelid))
 	{
 		Relation	toast = table_open(rel->rd_rel->reltoastrelid, AccessShareLock);
 
-		found = RelationGetNumberOfBlocks(toast) > 0;
+		look.found = RelationGetNumberOfBlocks(toast) > 0;
 		table_close(toast, AccessShareLock);
 	}
-	if (found || blocks == 0)
-		return found;
+	if (!look.found)
+		tp_read_sample(&source, 1, TP_LOOK_PAGES, tp_look_at_row, &look);
+	*rows += look.rows;
 
-	slot = table_slot_create(rel, NULL);
-	BlockSampler_Init(&sampler, blocks, TP_LOOK_PAGES, TP_LOOK_SEED);
-	while (!found && BlockSampler_HasMore(&sampler))
-	{
-		BlockNumber block = BlockSampler_Next(&sampler);
-		ItemPointerData first;
-		ItemPointerData last;
-
-		CHECK_FOR_INTERRUPTS();
-		ItemPointerSet(&first, block, FirstOffsetNumber);
-		ItemPointerSet(&last, block, MaxOffsetNumber);
-		if (scan == NULL)
-			scan = compat_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
-		else
-			table_rescan_tidrange(scan, &first, &last);
-		while (!found &&
-			   table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
-		{
-			(*rows)++;
-			slot_getallattrs(slot);
-			for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
-			{
-				const struct varlena *value;
-
-				if (slot->tts_isnull[i] ||
-					TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen != -1)
-					continue;
-				value = (const struct varlena *) DatumGetPointer(slot->tts_values[i]);
-				found |= VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
-			}
-		}
-	}
-	if (scan != NULL)
-		table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-
-	return found;
+	return look.found;
 }
 
 /*

@@ -39,7 +39,7 @@ like(
 like(
 	$out,
 	qr/^--unlimited: memory and reads a second are not limited\..*\bNew-Orders\s+a\s+minute.*^Limits/ms,
-	'the demo says what is not limited, and what that means');
+	'the demo names the missing limits and their effect');
 like(
 	$out,
 	qr/^Limits of the server: shared_buffers 16MB, (?:direct I\/O for tables|memory not limited)\.$/m,
