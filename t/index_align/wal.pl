@@ -14,6 +14,7 @@ use lib "$FindBin::RealBin/../lib";
 use PgDense::Crash;
 use PgDense::Nbtree;
 use PgDense::Patch;
+use PgDense::Wal qw(unexpected_log);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

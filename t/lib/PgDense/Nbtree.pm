@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_through
-  page_alignments btree_records find_records print_census check_contents check_structure unexpected_log);
+  page_alignments btree_records find_records print_census check_contents check_structure);
 
 # A "shape" describes a table, which has the name of the shape.  The table has the column id, the
 # columns that are given here, and the column v.  The indexes NAME_k on the key and NAME_v on v have
@@ -516,18 +516,6 @@ FROM unnest(ARRAY[$list]) index, generate_series(0, pg_relation_size(index::regc
   page_header(get_raw_page(index, blk))
 WHERE upper > 0 AND NOT (lower = 24 AND flags & 768 = 0) GROUP BY index
 SQL
-}
-
-# unexpected_log(NODE) - return the lines that should never be in a log
-sub unexpected_log
-{
-	my ($node) = @_;
-	my @lines = grep {
-		/PANIC|TRAP:|inconsistent page found|invalid page|item alignment|unexpected zero page|could not read block|terminated by signal/
-	  }
-	  split /\n/, slurp_file($node->logfile);
-
-	return join "\n", @lines;
 }
 
 1;
