@@ -26,7 +26,8 @@ END \$\$;
 SQL
 }
 
-# try(ARGUMENTS) - the seconds and the megabytes that a report takes
+# try(ARGUMENTS) - the seconds and the megabytes of its own memory that a report takes; pages of
+# shared buffers do not count, though the report is the first to touch them
 sub try
 {
 	my ($arguments) = @_;
@@ -34,8 +35,7 @@ sub try
 SELECT extract(epoch FROM clock_timestamp()) AS began \\gset
 SELECT string_agg(reason, ', ') FROM dense.report($arguments) WHERE kind IN ('skipped', 'total');
 SELECT extract(epoch FROM clock_timestamp()) - :began;
-SELECT pg_backend_pid() AS pid \\gset
-SELECT coalesce((SELECT (regexp_match(pg_read_file('/proc/' || pg_backend_pid() || '/smaps_rollup'), 'Private_Dirty: *([0-9]+)'))[1]::int / 1024), 0);
+SELECT (regexp_match(pg_read_file('/proc/' || pg_backend_pid() || '/status'), 'RssAnon:\\s*([0-9]+)'))[1]::int / 1024;
 SQL
 	return split /\n/, $out;
 }
@@ -43,11 +43,13 @@ SQL
 my ($reasons, $seconds, $megabytes) = try('');
 like($reasons, qr/10000 tables smaller than min_bytes/, 'small tables are counted');
 note "they take $seconds s";
-cmp_ok($megabytes, '<=', 200, "and $megabytes MB");
+cmp_ok($megabytes, '>', 0, 'the memory is known');
+cmp_ok($megabytes, '<=', 200, "and it is $megabytes MB");
 ($reasons, $seconds, $megabytes) = try('min_bytes => 0');
 like($reasons, qr/of 10000 tables/, 'small tables are looked at');
 note "they take $seconds s";
-cmp_ok($megabytes, '<=', 200, "and $megabytes MB");
+cmp_ok($megabytes, '>', 0, 'the memory is known');
+cmp_ok($megabytes, '<=', 200, "and it is $megabytes MB");
 diag($reasons);
 
 done_testing();
