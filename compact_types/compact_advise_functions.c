@@ -428,14 +428,13 @@ readable_tables(const AdviseCall *call)
 	return result;
 }
 
-/* Return true if the error concerns the whole call, and not only one table. */
+/* Return true if an error must end the call, because it is not about the table. */
 static bool
 concerns_call(const ErrorData *error)
 {
-	int			category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-
-	return category == ERRCODE_TO_CATEGORY(ERRCODE_QUERY_CANCELED) ||
-		category == ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES);
+	/* a cancel, statement_timeout or a shutdown */
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+		ERRCODE_TO_CATEGORY(ERRCODE_QUERY_CANCELED);
 }
 
 /*

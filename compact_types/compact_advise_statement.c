@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/heaptoast.h"
+#include "access/htup_details.h"
 #include "access/toast_compression.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
@@ -22,8 +23,31 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
+#include "utils/syscache.h"
 
 #include "compact_advise.h"
+
+/*
+ * Return the qualified and quoted name of a collation.  Do not use
+ * generate_collation_name(): it leaves out the schema if the search path of
+ * this session has it, but the statement may run with another search path.
+ */
+static char *
+collation_name(Oid collid)
+{
+	HeapTuple	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collid));
+	Form_pg_collation form;
+	char	   *result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collid);
+	form = (Form_pg_collation) GETSTRUCT(tuple);
+	result = quote_qualified_identifier(get_namespace_name(form->collnamespace),
+										NameStr(form->collname));
+	ReleaseSysCache(tuple);
+
+	return result;
+}
 
 /* Append the proposed type with its modifier and the column's collation. */
 static void
@@ -36,7 +60,7 @@ append_type(StringInfo buf, const AdviseColumn *column)
 	if (OidIsValid(column->att->attcollation) &&
 		column->att->attcollation != DEFAULT_COLLATION_OID)
 		appendStringInfo(buf, " COLLATE %s",
-						 generate_collation_name(column->att->attcollation));
+						 collation_name(column->att->attcollation));
 }
 
 /* Return the ALTER COLUMN clause that carries out the proposal. */
@@ -204,7 +228,7 @@ compact_advise_create_statement(const Advice *advice)
 							 format_type_extended(att->atttypid, att->atttypmod,
 												  FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 			if (OidIsValid(att->attcollation) && att->attcollation != get_typcollation(att->atttypid))
-				appendStringInfo(&buf, " COLLATE %s", generate_collation_name(att->attcollation));
+				appendStringInfo(&buf, " COLLATE %s", collation_name(att->attcollation));
 		}
 		for (int d = 0; constr && d < constr->num_defval; d++)
 		{
