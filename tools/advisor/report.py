@@ -129,12 +129,23 @@ class Report:
         return bool(self.tables) and all(table.unknown for table in self.tables)
 
     @property
+    def without_estimate(self) -> list[TableReport]:
+        """Tables that the totals count as if they stayed as they are, for want of an estimate."""
+        return [table for table in self.tables if table.unknown]
+
+    @property
     def options(self) -> int:
         """Bytes that the options would save, at least if they do not exclude each other."""
         return sum(
             max((line.bytes_saved or 0 for line in table.lines if line.kind == OPTION), default=0)
             for table in self.tables
         )
+
+
+def unestimated(report: Report) -> str:
+    """Return a sentence about the tables without an estimate."""
+    tables = report.without_estimate
+    return f"Without an estimate, counted as if nothing is saved: {counted(tables, '{}')}"
 
 
 def size(number: int) -> str:

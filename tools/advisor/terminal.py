@@ -19,6 +19,7 @@ from advisor.report import (
     counted,
     percent,
     size,
+    unestimated,
     visible,
 )
 
@@ -149,6 +150,8 @@ def totals(screen: Screen, report: Report) -> None:
         f" ({percent(now - after, now)})",
         "bold",
     )
+    if report.without_estimate:
+        screen.print(unestimated(report))
     screen.print(f"In bytes: {now} now, {after} after, {now - after} saved")
     patched = report.after_patched
     if patched < after:
