@@ -45,6 +45,7 @@ need_pg_config = $(PG_CONFIG) --pgxs > /dev/null 2>&1 || \
 all install uninstall clean:
 	@$(need_pg_config)
 	@set -e; for feature in $(features); do $(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@; done
+	@[ $@ != install ] || echo "make install: the extensions are installed in $$($(PG_CONFIG) --sharedir), for $$($(PG_CONFIG) --version)"
 
 # Run the tests of all extensions, even if the tests of one have failed.
 installcheck:
