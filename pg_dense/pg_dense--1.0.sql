@@ -573,9 +573,11 @@ BEGIN
             p.reason := format('a row takes %s bytes of the table instead of %s',
                 round(t.row_bytes_after::numeric, 1),
                     round(t.row_bytes_now::numeric, 1))
-                || coalesce('; the indexes shrink from '
-                    || nullif(pg_size_pretty(b.total - b.heap - b.toast), '0 bytes')
-                    || ' to ' || pg_size_pretty(index_bytes), '')
+                || CASE WHEN index_bytes < b.total - b.heap - b.toast AND pg_size_pretty(index_bytes)
+                        <> pg_size_pretty(b.total - b.heap - b.toast)
+                    THEN format('; the indexes shrink from %s to %s',
+                        pg_size_pretty(b.total - b.heap - b.toast), pg_size_pretty(index_bytes))
+                    ELSE '' END
                 || CASE WHEN t.heap_pages - t.heap_pages_now > 0.02 * t.heap_pages
                     THEN format('; %s of the saving are free space, which any rewrite returns',
                         pg_size_pretty((t.heap_pages - t.heap_pages_now) * block)) ELSE '' END
@@ -897,6 +899,11 @@ AS $$
         reason, NULL, statement, NULL)::dense_internal.proposal
 $$;
 
+-- Return a number and its noun, as in "1 table" and "2 tables".
+CREATE FUNCTION dense_internal.counted(number bigint, noun text)
+RETURNS text LANGUAGE sql IMMUTABLE
+RETURN pg_catalog.format('%s %s%s', number, noun, CASE number WHEN 1 THEN '' ELSE 's' END);
+
 -- Divide the tables of the report by what can be done with them: "status" is null for those that
 -- are looked at.
 CREATE FUNCTION dense_internal.tables(wanted oid, OUT relid oid, OUT bytes bigint, OUT status text)
@@ -963,9 +970,10 @@ DECLARE
     state text;
     message text;
     locked boolean;
-    proposals int4 := 0;
-    here bigint := 0;               -- bytes saved on this server
-    elsewhere bigint := 0;          -- bytes saved in addition on a patched one
+    proposals int4 := 0;            -- those for this server
+    here bigint := 0;               -- bytes that they save
+    others int4 := 0;               -- those for a patched server, if this one is not
+    elsewhere bigint := 0;          -- bytes that they save
     seconds float8 := 0;
 BEGIN
     -- what is not installed
@@ -1002,7 +1010,7 @@ BEGIN
                 WHEN 'foreign' THEN '%s whose rows are not stored here: foreign tables'
                 WHEN 'temporary' THEN '%s of other sessions: temporary tables'
                 WHEN 'unlogged' THEN '%s without rows on a standby: unlogged tables' END,
-                CASE WHEN g.tables = 1 THEN '1 table' ELSE g.tables || ' tables' END, min_bytes));
+                dense_internal.counted(g.tables, 'table'), min_bytes));
     END LOOP;
     SELECT array_agg(t.relid ORDER BY t.ord), array_agg(t.bytes ORDER BY t.ord),
         coalesce(sum(t.bytes), 0)::bigint
@@ -1014,13 +1022,14 @@ BEGIN
         elapsed := extract(epoch FROM clock_timestamp() - began);
         IF elapsed >= budget_seconds THEN
             RETURN NEXT dense_internal.skipped(NULL, NULL, total - done,
-                format('budget_seconds are used up before %s of %s tables', cardinality(relids) - n
-                    + 1, cardinality(relids)));
+                format('budget_seconds are used up before %s of %s', cardinality(relids) - n + 1,
+                    dense_internal.counted(cardinality(relids), 'table')));
             EXIT;
         END IF;
         IF clock_timestamp() - noticed > interval '5 seconds' THEN
-            RAISE NOTICE 'looked at % of % tables and at % of %', n - 1, cardinality(relids),
-                pg_size_pretty(done), pg_size_pretty(total);
+            RAISE NOTICE 'looked at % of % and at % of %', n - 1,
+                dense_internal.counted(cardinality(relids), 'table'), pg_size_pretty(done),
+                pg_size_pretty(total);
             noticed := clock_timestamp();
         END IF;
         PERFORM dense_internal.set_progress(relids[n], n - 1, cardinality(relids), done, total);
@@ -1067,11 +1076,12 @@ BEGIN
         END IF;
         FOREACH p IN ARRAY found LOOP
             IF p.kind = 'proposal' THEN
-                proposals := proposals + 1;
                 IF p.server = 'stock' OR is_patched THEN
+                    proposals := proposals + 1;
                     here := here + p.bytes_now - p.bytes_after;
                     seconds := seconds + coalesce(p.seconds, 0);
                 ELSE
+                    others := others + 1;
                     elsewhere := elsewhere + p.bytes_now - p.bytes_after;
                 END IF;
             END IF;
@@ -1091,14 +1101,16 @@ BEGIN
     p.bytes_now := looked_at;
     p.bytes_after := looked_at - here;
     p.seconds := seconds;
-    p.reason := format('%s proposals for %s, of %s tables that were looked at', proposals,
-        current_database(), looked);
+    p.reason := format('%s for %s; %s looked at', dense_internal.counted(proposals, 'proposal'),
+        current_database(),
+        dense_internal.counted(looked, 'table') || CASE looked WHEN 1 THEN ' was' ELSE ' were' END);
     RETURN NEXT p;
     IF elsewhere > 0 THEN
         p.server := 'patched';
         p.bytes_after := looked_at - here - elsewhere;
         p.seconds := NULL;
-        p.reason := 'with the proposals that need the patched server';
+        p.reason := format('with %s more that %s the patched server',
+            dense_internal.counted(others, 'proposal'), CASE others WHEN 1 THEN 'needs' ELSE 'need' END);
         RETURN NEXT p;
     END IF;
 END
@@ -1576,6 +1588,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     r record;
+    chosen bigint[];
 BEGIN
     PERFORM dense_internal.lock_notes();
     FOR r IN SELECT i.id, a.id IS NOT NULL AS found, dense_internal.referenced(a.relation) AS rel
@@ -1587,11 +1600,15 @@ BEGIN
             PERFORM dense_internal.check_owner(r.rel);
         END IF;
     END LOOP;
-    RETURN ARRAY(SELECT a.id FROM dense.applied a,
+    chosen := ARRAY(SELECT a.id FROM dense.applied a,
         LATERAL (SELECT dense_internal.referenced(a.relation)) x (rel)
         WHERE CASE WHEN ids IS NOT NULL THEN a.id = ANY (ids) ELSE x.rel IS NOT NULL
             AND dense_internal.owns(x.rel) END
         ORDER BY a.id DESC);
+    IF chosen = '{}' THEN
+        RAISE NOTICE 'dense.applied has no row of a relation that you own, there is nothing to take back';
+    END IF;
+    RETURN chosen;
 END
 $$;
 

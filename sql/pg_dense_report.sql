@@ -88,6 +88,10 @@ BEGIN;
 CALL dense.undo();
 ROLLBACK;
 CALL dense.undo();
+-- nothing is left
+SET client_min_messages = notice;
+CALL dense.undo();
+SET client_min_messages = warning;
 \d "An App".orders
 SELECT count(*) FROM dense.applied;
 SELECT count(*) FROM dense.status;
