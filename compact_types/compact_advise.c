@@ -154,7 +154,7 @@ check_readable(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security hides rows of table \"%s\"", name),
-				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
+				 errhint("The advice needs all rows: call the function as a role that bypasses row-level security.")));
 }
 
 /*
@@ -180,7 +180,7 @@ open_table(Oid relid, LOCKMODE lockmode)
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table with rows of its own in a heap", name)));
+				 errmsg("\"%s\" is not a table that stores its rows with access method \"heap\"", name)));
 	if (IsSystemRelation(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

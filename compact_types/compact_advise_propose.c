@@ -51,7 +51,7 @@ propose_char(Advice *advice, AdviseColumn *column, int n, bool constant)
 {
 	if (column->unfit || n > ADVISE_MAX_STRING)
 	{
-		column->reason = "strings that long gain nothing, and could not be moved out of the row";
+		column->reason = "strings of this length gain nothing, and could not be moved out of the row";
 		return;
 	}
 	if (column->multibyte)
@@ -155,7 +155,7 @@ add_risk(AdviseColumn *column, const char *risk)
 static void
 add_driver_risk(AdviseColumn *column)
 {
-	add_risk(column, psprintf("client drivers that were not told of %s return strings", column->type.name));
+	add_risk(column, psprintf("client drivers that do not know %s return strings", column->type.name));
 }
 
 /*
@@ -303,7 +303,7 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	column->kind = ADVISE_DECIMAL;
 	column->reason = "holds every number of the type";
 	if (compact_advise_looks_like_coordinate(column))
-		add_risk(column, "functions of double precision, as of trigonometry, take a numeric and no decimal");
+		add_risk(column, "functions of double precision, for example sin(), accept a numeric, but no decimal");
 	add_driver_risk(column);
 	add_risk(column, psprintf("numbers of more than %d digits will be accepted", precision));
 	column->by_name = !advice->options.narrow;
@@ -326,7 +326,7 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 	}
 	if (column->att->atttypmod != 0 && !advice->options.round_seconds)
 	{
-		column->reason = psprintf("the type holds fractions of a second; %s takes round_seconds => true", name);
+		column->reason = psprintf("the type holds fractions of a second; %s needs round_seconds => true", name);
 		return;
 	}
 	column->kind = ADVISE_SECONDS;
@@ -358,7 +358,7 @@ compact_advise_propose(Advice *advice)
 		if (column->att->attgenerated != '\0')
 			column->reason = "generated column";
 		else if (column->nvalues == 0)
-			column->reason = "no values to judge by";
+			column->reason = "no values to measure";
 		else
 		{
 			switch (column->att->atttypid)

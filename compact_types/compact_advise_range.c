@@ -230,11 +230,11 @@ compact_advise_never_narrow(Advice *advice, const AdviseColumn *column)
 	char	   *reference;
 
 	if (column->min == column->max)
-		return psprintf("all values are %lld, which tells nothing of others to come",
+		return psprintf("all values are %lld, which tells nothing about later values",
 						(long long) column->min);
 	reference = looks_like_reference(advice, column);
 	if (reference)
-		return psprintf("the column %s, and a join with a wider type would lose its index", reference);
+		return psprintf("the column %s, and a join with a wider type could no longer use the index", reference);
 
 	return NULL;
 }

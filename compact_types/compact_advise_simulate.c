@@ -360,7 +360,7 @@ compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)
 			}
 			if (all || growth > 0)
 			{
-				compact_advise_keep(column, "the table would grow: TOAST makes its rows shorter than compact_text does");
+				compact_advise_keep(column, "the table would grow, because TOAST makes its rows shorter than compact_text does");
 				found = true;
 			}
 		}

@@ -281,7 +281,7 @@ compact_type_name(CompactAutoContext *context, const ColumnDef *column, const ch
 					format_type_with_typemod(compact, typmod),
 					format_type_with_typemod(typid, length + VARHDRSZ)),
 			 !context->detailed && typid == BPCHAROID && pg_database_encoding_max_length() > 1 ?
-			 errdetail("The length is in bytes, of which a character outside of ASCII has more than one.") : 0));
+			 errdetail("The length is in bytes.  A character outside of ASCII has more than one byte.") : 0));
 	if (typid == BPCHAROID)
 		context->detailed = true;
 

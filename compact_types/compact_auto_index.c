@@ -211,7 +211,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	cast->location = -1;
 	element->expr = (Node *) cast;
 	ereport(elevel,
-			(errmsg("index on column \"%s\" of table \"%s\" is one on its value as text",
+			(errmsg("index on column \"%s\" of table \"%s\" is created on its value as text",
 					colname, stmt->relation->relname),
 			 opclass_name != NULL ?
 			 errdetail("Operator class \"%s\" does not accept type %s.", opclass_name, format_type_be(typid)) :

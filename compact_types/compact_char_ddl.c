@@ -113,7 +113,7 @@ compact_types_create_char(PG_FUNCTION_ARGS)
 						format_type_be(typid),
 						get_namespace_name(get_func_namespace(funcid))),
 				 errdetail("An index serves a comparison only if that schema is in the search_path."),
-				 errhint("Install the extension of that length (make CHAR_LENGTHS=%d install) to have them in pg_catalog.",
+				 errhint("To have the operators in pg_catalog, install the extension of that length (make CHAR_LENGTHS=%d install).",
 						 length)));
 	if (length > (int) MaxHeapTupleSize)
 		ereport(NOTICE,

@@ -146,7 +146,7 @@ compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 		if (column->kind == ADVISE_KEEP && advice->reverts)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("there is no type known that column \"%s\" of table \"%s\" had",
+					 errmsg("the former type of column \"%s\" of table \"%s\" is not known",
 							name, RelationGetRelationName(advice->rel)),
 					 errdetail_internal("%s", column->reason)));
 		if (column->kind == ADVISE_KEEP)
@@ -207,7 +207,7 @@ skip_blocked(const Advice *advice, bool *chosen)
 		if (blockers == NIL)
 			continue;
 		chosen[i] = false;
-		result = lappend(result, psprintf("column \"%s\" of table \"%s\" is left as it is: %s",
+		result = lappend(result, psprintf("skipping column \"%s\" of table \"%s\": %s",
 										  NameStr(column->att->attname),
 										  RelationGetRelationName(advice->rel),
 										  (char *) linitial(blockers)));
@@ -243,14 +243,14 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 advice->reverts ?
-				 errmsg("cannot revert table \"%s\" because of what depends on it",
+				 errmsg("cannot revert table \"%s\" because other objects depend on it",
 						RelationGetRelationName(advice->rel)) :
-				 errmsg("cannot convert table \"%s\" because of what depends on it",
+				 errmsg("cannot convert table \"%s\" because other objects depend on it",
 						RelationGetRelationName(advice->rel)),
 				 errdetail_internal("%s", detail.data),
-				 options->views ? errhint("Remove what is in the way, or use skip_blocked => true.") :
-				 options->all ? errhint("Remove what is in the way, use skip_blocked => true, or name the columns to convert in the argument \"columns\".") :
-				 errhint("Remove what is in the way first.")));
+				 options->views ? errhint("Remove these obstacles, or use skip_blocked => true.") :
+				 options->all ? errhint("Remove these obstacles, use skip_blocked => true, or name the columns to convert in the argument \"columns\".") :
+				 errhint("Remove these obstacles first.")));
 }
 
 /*
@@ -295,7 +295,7 @@ check_table(Oid relid)
 	if (relkind != RELKIND_RELATION)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table with rows of its own in a heap", get_rel_name(relid))));
+				 errmsg("\"%s\" is not a table that stores its rows with access method \"heap\"", get_rel_name(relid))));
 	if (IsCatalogRelationOid(relid))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

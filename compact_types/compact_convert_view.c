@@ -296,7 +296,7 @@ create_view(const SavedView *saved)
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 errmsg("view %s cannot be created again by its owner", saved->name),
 					 errdetail_internal("%s", error->message),
-					 errhint("Grant role \"%s\" what is missing, or drop the view first.",
+					 errhint("Grant role \"%s\" the missing privilege, or drop the view first.",
 							 GetUserNameFromId(saved->owner, false))));
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
@@ -340,7 +340,7 @@ check_references(const Advice *advice, List *views, const SavedView *saved)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 errmsg("view %s would refer to other relations than before", saved->name),
-				 errdetail("Relations of these names were put there while the table was converted.")));
+				 errdetail("Other relations got these names while the table was converted.")));
 
 	foreach(lc, view_functions(advice, saved->new_oid))
 	{
@@ -383,7 +383,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					 errmsg("view %s would have other types than before", saved->name),
 					 ncolumns != saved->ncolumns ? 0 :
-					 errdetail("It had %s, and would have %s.", saved->types[i], types[i]),
+					 errdetail("The view had %s, and would have %s.", saved->types[i], types[i]),
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 
@@ -412,6 +412,6 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 	if (strcmp(properties, saved->properties) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-				 errmsg("view %s could not be created again as it was", saved->name),
-				 errdetail("It was: %s; it would be: %s.", saved->properties, properties)));
+				 errmsg("view %s would have other properties than before", saved->name),
+				 errdetail("Properties before: %s; properties now: %s.", saved->properties, properties)));
 }

@@ -781,7 +781,7 @@ compact_ddl_create_type_by_extension(Oid funcid, const char *name,
 	if (drop)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot create type \"%s\" on top of somebody else's extension", name),
+				 errmsg("cannot create type \"%s\" that depends on an extension of another role", name),
 				 errdetail_internal("%s", drop),
 				 errhint(DDL_OWNER_HINT)));
 

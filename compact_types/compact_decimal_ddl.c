@@ -192,7 +192,7 @@ compact_types_create_decimal(PG_FUNCTION_ARGS)
 						format_type_be(typid),
 						get_namespace_name(get_func_namespace(funcid))),
 				 errdetail("An index serves a comparison only if that schema is in the search_path."),
-				 errhint("Install the extension of that type (make DECIMAL_TYPES=%d_%d install) to have them in pg_catalog.",
+				 errhint("To have the operators in pg_catalog, install the extension of that type (make DECIMAL_TYPES=%d_%d install).",
 						 args.width, args.scale)));
 
 	PG_RETURN_OID(typid);

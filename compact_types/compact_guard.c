@@ -190,7 +190,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 				 errdetail_plural("%d column would be dropped with its values: %s.",
 								  "%d columns would be dropped with their values: %s.",
 								  n, n, names.data),
-				 errhint("SELECT compact_types.revert_all(unrecorded => true) gives them ordinary types.  SET compact_types.guard_drop = off lets them be dropped.")));
+				 errhint("SELECT compact_types.revert_all(unrecorded => true) gives these columns ordinary types.  SET compact_types.guard_drop = off allows you to drop them.")));
 	SPI_finish();
 
 	PG_RETURN_NULL();

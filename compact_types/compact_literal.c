@@ -463,7 +463,7 @@ compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
 			 errmsg("argument \"%s\" of EXECUTE would be rounded to type %s", str, type) :
 			 errmsg("value \"%s\" of parameter $%d would be rounded to type %s",
 					str, compact_bound_parameter(), type),
-			 errdetail("Only a value that is stored is rounded."),
+			 errdetail("Only a value that is stored in a column is rounded."),
 			 use == VALUE_LITERAL ?
 			 errhint("Cast the literal to type %s to compare with its exact value.", wide) :
 			 errhint("Cast the parameter to type %s in the statement to compare with the exact value.",

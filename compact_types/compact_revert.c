@@ -292,7 +292,7 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 		if (att->attisdropped)
 			continue;
 		advice->columns[advice->ncolumns].att = att;
-		advice->columns[advice->ncolumns].reason = "It is not recorded that it was converted.";
+		advice->columns[advice->ncolumns].reason = "There is no note on a conversion of this column.";
 		advice->ncolumns++;
 	}
 
@@ -400,7 +400,7 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 			continue;
 		outdated[i] = any = true;
 		ereport(NOTICE,
-				(errmsg("column \"%s\" of table \"%s\" is not what it was converted to",
+				(errmsg("column \"%s\" of table \"%s\" no longer has the type that convert() gave it",
 						NameStr(column->att->attname), RelationGetRelationName(advice->rel)),
 				 errdetail_internal("%s", column->reason)));
 	}
@@ -508,13 +508,13 @@ compact_types_revert_all(PG_FUNCTION_ARGS)
 
 	foreach(lc, others)
 		ereport(NOTICE,
-				(errmsg("table \"%s\" is left as it is", (char *) lfirst(lc)),
+				(errmsg("skipping table \"%s\"", (char *) lfirst(lc)),
 				 errdetail("It belongs to a role that you cannot become by SET ROLE.")));
 	foreach(lc, kinds)
 		ereport(NOTICE,
-				(errmsg("table \"%s\" is left as it is", (char *) lfirst(lc)),
+				(errmsg("skipping table \"%s\"", (char *) lfirst(lc)),
 				 errdetail("It is partitioned, a partition, part of an inheritance tree, a foreign table or a materialized view."),
-				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE, or create it again.")));
+				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE, or create the table again.")));
 	foreach(lc, tables)
 	{
 		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(lc))))

@@ -419,7 +419,7 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
 	if (!compact_revert_is_plausible(typid, typmod, new_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_CHECK_VIOLATION),
-				 errmsg("a column of type \"%s\" cannot have been of type \"%s\"", new_type, old_type)));
+				 errmsg("type \"%s\" cannot be the result of a conversion from type \"%s\"", new_type, old_type)));
 
 	return PointerGetDatum(resolved ? pin_reference(trigdata->tg_trigtuple, desc, reference, relid, attnum) :
 						   trigdata->tg_trigtuple);

@@ -140,7 +140,7 @@ compact_text_typmod_in(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid type modifier"),
-				 errhint("The type compact_text takes one, the largest number of characters.")));
+				 errhint("The type modifier is one number, the maximum number of characters.")));
 	if (limits[0] < 1 || limits[0] > MaxAttrSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -7,7 +7,7 @@
 -- extension, because the scripts of the types' extensions call a function in
 -- the schema as superuser.
 CREATE SCHEMA compact_types;
-COMMENT ON SCHEMA compact_types IS 'functions that create, propose and convert to compact types; what the types are made of';
+COMMENT ON SCHEMA compact_types IS 'functions that create compact types, propose them, and convert columns to them; objects that belong to the types';
 GRANT USAGE ON SCHEMA compact_types TO PUBLIC;
 
 -- Create the type compact_charN, N = length in bytes, with all its operators in
@@ -142,7 +142,7 @@ AS 'MODULE_PATHNAME', 'compact_types_advise'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION compact_types.advise(regclass, name[], bool, bool, bool, bool, int4) IS
-'compact types that the columns of a table could have, or of all tables';
+'compact types that the columns of one table, or of all tables, could have';
 
 -- Give the same advice for each table as a whole, with its predicted number of
 -- pages.  If columns is not NULL, the prediction is for these columns only.
@@ -162,7 +162,7 @@ AS 'MODULE_PATHNAME', 'compact_types_advise_table'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION compact_types.advise_table(regclass, name[], bool, bool, bool, bool, int4) IS
-'size of a table, or of all tables, with the compact types that the columns could have';
+'size of one table, or of each table, with the compact types that its columns could have';
 
 -- Change the columns to the types that advise() proposes.
 CREATE FUNCTION compact_types.convert(relation regclass, columns name[] DEFAULT NULL,
@@ -207,7 +207,7 @@ COMMENT ON COLUMN compact_types.progress.datid IS 'OID of its database';
 COMMENT ON COLUMN compact_types.progress.datname IS 'name of its database';
 COMMENT ON COLUMN compact_types.progress.relid IS 'OID of the table';
 COMMENT ON COLUMN compact_types.progress.command IS 'convert or revert';
-COMMENT ON COLUMN compact_types.progress.phase IS 'what is done now';
+COMMENT ON COLUMN compact_types.progress.phase IS 'current phase';
 COMMENT ON COLUMN compact_types.progress.tuples_done IS 'rows that have been rewritten';
 COMMENT ON COLUMN compact_types.progress.tuples_total IS 'rows of the table; for revert(), an estimate';
 COMMENT ON COLUMN compact_types.progress.indexes_done IS 'indexes that have been built anew';
@@ -296,7 +296,7 @@ AS 'MODULE_PATHNAME', 'compact_types_revert'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION compact_types.revert(regclass, name[], bool, bool, bool) IS
-'give the columns of a table the types back that convert() has changed';
+'give columns of a table the types that they had before convert()';
 
 -- Call revert() for all tables.
 CREATE FUNCTION compact_types.revert_all(unrecorded bool DEFAULT false,
@@ -337,12 +337,12 @@ LEFT JOIN pg_catalog.pg_stats s ON s.schemaname = ns.nspname AND s.tablename = c
 WHERE c.relkind IN ('r', 'p', 'm', 'f') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
   AND (o.type IS NOT NULL OR n.old_type IS NOT NULL);
 GRANT SELECT ON compact_types.status TO PUBLIC;
-COMMENT ON VIEW compact_types.status IS 'columns that convert() has converted, and the others of compact types';
+COMMENT ON VIEW compact_types.status IS 'columns that convert() has converted, and other columns of compact types';
 COMMENT ON COLUMN compact_types.status.relation IS 'the table';
 COMMENT ON COLUMN compact_types.status.column_name IS 'the column';
 COMMENT ON COLUMN compact_types.status.type IS 'its type';
-COMMENT ON COLUMN compact_types.status.old_type IS 'the type that revert() gives it; without a note, revert() does so only with unrecorded => true';
-COMMENT ON COLUMN compact_types.status.converted_at IS 'when convert() has changed it; NULL without a note';
+COMMENT ON COLUMN compact_types.status.old_type IS 'type that revert() gives the column; without a note, only with unrecorded => true';
+COMMENT ON COLUMN compact_types.status.converted_at IS 'time when convert() changed the column; NULL without a note';
 COMMENT ON COLUMN compact_types.status.value_bytes IS 'average bytes of a value, from the statistics of the table';
 COMMENT ON COLUMN compact_types.status.bytes IS 'bytes of all values, estimated from the statistics of the table';
 

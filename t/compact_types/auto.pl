@@ -61,7 +61,7 @@ is( run('CREATE TABLE t (i int, c char(24) NOT NULL, d types.compact_char8, e ch
 	),
 	<<'EOT',
 NOTICE:  column "c" of table "t" gets type compact_char24 instead of character(24)
-DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
+DETAIL:  The length is in bytes.  A character outside of ASCII has more than one byte.
 NOTICE:  column "e" of table "t" gets type types.compact_char8 instead of character(8)
 NOTICE:  column "f" of table "t" gets type compact_char1 instead of character(1)
 EOT
@@ -79,7 +79,7 @@ like(
 is( run('ALTER TABLE t ADD g char(24), ADD COLUMN h int, ADD COLUMN IF NOT EXISTS c char(24)'),
 	<<'EOT',
 NOTICE:  column "g" of table "t" gets type compact_char24 instead of character(24)
-DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
+DETAIL:  The length is in bytes.  A character outside of ASCII has more than one byte.
 NOTICE:  column "c" of relation "t" already exists, skipping
 EOT
 	'ALTER TABLE ... ADD COLUMN gives a notice for each column');
@@ -250,7 +250,7 @@ NOTICE:  column "c" of table "v" gets type compact_text(24) instead of character
 NOTICE:  column "d" of table "v" gets type compact_text(8) instead of character varying(8)
 NOTICE:  column "f" of table "v" gets type compact_text(10485760) instead of character varying(10485760)
 NOTICE:  column "h" of table "v" gets type types.compact_char8 instead of character(8)
-DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
+DETAIL:  The length is in bytes.  A character outside of ASCII has more than one byte.
 EOT
 	'CREATE TABLE gives a notice for each varchar(n)');
 is( types('v'),

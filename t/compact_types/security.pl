@@ -740,7 +740,7 @@ foreach my $role ('role_b', $superuser)
 	fails(
 		$role,
 		'SET search_path = role_b; SELECT compact_types.create_char(10)',
-		qr/ERROR:  cannot create type "compact_char10" on top of somebody else's extension.*$extension_of_a/s,
+		qr/ERROR:  cannot create type "compact_char10" that depends on an extension of another role.*$extension_of_a/s,
 		"$role: create_char()",
 		'all_of_a');
 	fails($role, 'SELECT compact_types.create_decimal(4, 2)',

@@ -67,7 +67,7 @@ def narrow_integer(width: int, low: int, high: int, updates: int) -> NewType | N
         if has_room(low, high, smallest, greatest, updates):
             risk = f"values outside of {smallest} to {greatest} will be refused"
             if name not in CORE_INTEGERS:
-                risk += f"; client drivers that were not told of {name} return strings"
+                risk += f"; client drivers that do not know {name} return strings"
             reason = f"values in the statistics are {low} to {high}"
             return NewType(name, length, length, reason, risk)
     return None
@@ -97,7 +97,7 @@ def compact_decimal(typmod: int, average: float, number: bool) -> NewType | None
     if average <= length:
         return None
     name = f"compact_decimal{length}_{scale}"
-    risk = f"client drivers that were not told of {name} return strings"
+    risk = f"client drivers that do not know {name} return strings"
     reason = f"numeric({precision},{scale}) takes {average:.1f} bytes on average"
     return NewType(name, length, length, reason, risk, always=True)
 
