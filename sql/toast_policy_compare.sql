@@ -156,9 +156,9 @@ SELECT * FROM counts('nothing', 'v');
 
 -- Each strategy has a reason.  Numbers have no more digits than are accurate.
 CREATE TABLE long AS SELECT hex(i, 100) AS v FROM generate_series(1, 2000) i;
-SELECT count(*) FILTER (WHERE reason ~ '^(costs least|no other costs clearly less) to read and write(; it is how the column is stored)?$') = 1 AS one_reason_for,
+SELECT count(*) FILTER (WHERE reason ~ '^(costs least|no other costs clearly less) to read and write(; this is how the column is stored now)?$') = 1 AS one_reason_for,
   bool_and(recommended = (reason ~ '^(costs least|no other)')) AS of_the_recommended,
-  bool_and(recommended OR reason ~ '^(costs \d+ % more to read and write than what is recommended|about as good as what is recommended(, but needs (the access method|another type|room in the table''s pages)|, but takes longer to compress)?)$') AS reasons_against
+  bool_and(recommended OR reason ~ '^(costs \d+ % more to read and write than the recommended way|about as good as the recommended way(, but needs (the access method|another type|room in the table''s pages)|, but takes longer to compress)?)$') AS reasons_against
   FROM toast_policy.compare('long', 'v');
 CREATE TABLE no_values (v text);
 SELECT DISTINCT reason, recommended FROM toast_policy.compare('no_values', 'v') ORDER BY 2;

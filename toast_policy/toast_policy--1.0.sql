@@ -4,7 +4,7 @@
 \echo Use "CREATE EXTENSION toast_policy" to load this file. \quit
 
 CREATE SCHEMA toast_policy;
-COMMENT ON SCHEMA toast_policy IS 'functions and a view of the access method toast_policy; what the types ztext and zbytea are made of';
+COMMENT ON SCHEMA toast_policy IS 'functions and views of the access method toast_policy, and functions of the types ztext and zbytea';
 GRANT USAGE ON SCHEMA toast_policy TO public;
 
 --
@@ -20,7 +20,7 @@ REVOKE ALL ON FUNCTION toast_policy.handler(internal) FROM public;
 COMMENT ON FUNCTION toast_policy.handler(internal) IS 'handler of the access method toast_policy';
 
 CREATE ACCESS METHOD toast_policy TYPE TABLE HANDLER toast_policy.handler;
-COMMENT ON ACCESS METHOD toast_policy IS 'heap with TOAST compression only where it pays';
+COMMENT ON ACCESS METHOD toast_policy IS 'heap that compresses large values only if this saves space';
 
 CREATE FUNCTION toast_policy.enable(relation regclass, VARIADIC columns name[] DEFAULT '{}')
 RETURNS void
@@ -49,11 +49,11 @@ AS 'MODULE_PATHNAME', 'tp_recompress'
 LANGUAGE C VOLATILE STRICT;
 
 COMMENT ON FUNCTION toast_policy.enable(regclass, name[]) IS
-	'let toast_policy decide about the compression of columns (default: all that are compressible)';
+	'let toast_policy govern columns (default: all compressible columns)';
 COMMENT ON FUNCTION toast_policy.enable_out_of_line(regclass, integer, name[]) IS
-	'enable() columns (default: those that are governed), and store their values of min_bytes or more out of line, even in small rows';
+	'let toast_policy govern columns (default: the governed columns), and store their values of min_bytes or more out of line, even in small rows';
 COMMENT ON FUNCTION toast_policy.disable(regclass, name[]) IS
-	'give columns their default storage (default: all that are governed), and a table without governed columns back to heap';
+	'give columns their default storage (default: all governed columns), and give a table without governed columns back to heap';
 COMMENT ON FUNCTION toast_policy.disable_all() IS
 	'disable() for each table of the database; returns their number';
 COMMENT ON FUNCTION toast_policy.recompress(regclass) IS
@@ -84,7 +84,7 @@ COMMENT ON COLUMN toast_policy.progress.datid IS 'OID of its database';
 COMMENT ON COLUMN toast_policy.progress.datname IS 'name of its database';
 COMMENT ON COLUMN toast_policy.progress.relid IS 'OID of the table';
 COMMENT ON COLUMN toast_policy.progress.command IS 'function that the session runs';
-COMMENT ON COLUMN toast_policy.progress.phase IS 'what is done now, as in pg_stat_progress_cluster';
+COMMENT ON COLUMN toast_policy.progress.phase IS 'current phase, as in pg_stat_progress_cluster';
 COMMENT ON COLUMN toast_policy.progress.tuples_done IS 'rows that have been written';
 COMMENT ON COLUMN toast_policy.progress.tuples_total IS 'rows of the table, estimated until all are written';
 COMMENT ON COLUMN toast_policy.progress.indexes_done IS 'indexes that have been built anew';
@@ -110,7 +110,7 @@ REVOKE ALL ON FUNCTION toast_policy.check(regclass, boolean) FROM public;
 REVOKE ALL ON FUNCTION toast_policy.check_all(boolean) FROM public;
 
 COMMENT ON FUNCTION toast_policy.check(regclass, boolean) IS
-	'what amcheck finds in a table, its TOAST table and their B-trees; no row if nothing';
+	'damage that amcheck finds in a table, its TOAST table and their B-trees; no row if there is none';
 COMMENT ON FUNCTION toast_policy.check_all(boolean) IS
 	'check() for each table of the access method in the database';
 
@@ -156,19 +156,19 @@ AS 'MODULE_PATHNAME', 'tp_reset_stats'
 LANGUAGE C VOLATILE STRICT;
 REVOKE ALL ON FUNCTION toast_policy.reset_stats() FROM public;
 
-COMMENT ON FUNCTION toast_policy.stats_rows() IS 'what the view toast_policy.stats reads from shared memory';
+COMMENT ON FUNCTION toast_policy.stats_rows() IS 'counters in shared memory, for the view toast_policy.stats';
 COMMENT ON FUNCTION toast_policy.reset_stats() IS 'set the counters of toast_policy.stats to zero';
-COMMENT ON VIEW toast_policy.stats IS 'what became of the values that the policy looked at, for each table of this database';
-COMMENT ON COLUMN toast_policy.stats.relid IS 'OID of the table; null in the row of all tables that had no place of their own';
+COMMENT ON VIEW toast_policy.stats IS 'counts and bytes of the values that the policy has examined, for each table of this database';
+COMMENT ON COLUMN toast_policy.stats.relid IS 'OID of the table; null in the row for all tables without counters of their own';
 COMMENT ON COLUMN toast_policy.stats.schemaname IS 'schema of the table';
 COMMENT ON COLUMN toast_policy.stats.relname IS 'name of the table';
-COMMENT ON COLUMN toast_policy.stats.values_seen IS 'values that the policy looked at';
+COMMENT ON COLUMN toast_policy.stats.values_seen IS 'values that the policy has examined';
 COMMENT ON COLUMN toast_policy.stats.compressed IS 'values that were stored compressed';
-COMMENT ON COLUMN toast_policy.stats.kept_raw IS 'values that were stored as they were';
-COMMENT ON COLUMN toast_policy.stats.aborted IS 'values that the probe gave up early, and that were stored as they were';
+COMMENT ON COLUMN toast_policy.stats.kept_raw IS 'values that were stored uncompressed';
+COMMENT ON COLUMN toast_policy.stats.aborted IS 'values that were stored uncompressed because of the probe';
 COMMENT ON COLUMN toast_policy.stats.bytes_in IS 'bytes of the values before';
 COMMENT ON COLUMN toast_policy.stats.bytes_out IS 'bytes of the values after';
-COMMENT ON COLUMN toast_policy.stats.stats_reset IS 'when the counters began';
+COMMENT ON COLUMN toast_policy.stats.stats_reset IS 'time at which the counters were last set to zero';
 /*-------------------------------------------------------------------------
  * The types ztext and zbytea
  *
@@ -212,7 +212,7 @@ CREATE TYPE @extschema@.ztext (
   TYPMOD_IN = toast_policy.ztext_typmod_in, TYPMOD_OUT = toast_policy.ztext_typmod_out,
   INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = external,
   CATEGORY = 'S', COLLATABLE = true);
-COMMENT ON TYPE @extschema@.ztext IS 'text that is stored compressed by lz4, snappy or zstd where that pays';
+COMMENT ON TYPE @extschema@.ztext IS 'text that is compressed by lz4, snappy or zstd if this saves space';
 
 -- casts
 
@@ -529,7 +529,7 @@ COMMENT ON FUNCTION pg_catalog.substring(@extschema@.ztext, text, text) IS 'part
 -- name of the codec that the value is stored with, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.ztext) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION toast_policy.codec(@extschema@.ztext) IS 'codec that the value is stored with; none if it is stored as it is';
+COMMENT ON FUNCTION toast_policy.codec(@extschema@.ztext) IS 'codec of a stored value; none if the value is not compressed';
 
 CREATE TYPE @extschema@.zbytea;
 
@@ -557,7 +557,7 @@ CREATE TYPE @extschema@.zbytea (
   TYPMOD_IN = toast_policy.zbytea_typmod_in, TYPMOD_OUT = toast_policy.zbytea_typmod_out,
   INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = external,
   CATEGORY = 'U');
-COMMENT ON TYPE @extschema@.zbytea IS 'bytea that is stored compressed by lz4, snappy or zstd where that pays';
+COMMENT ON TYPE @extschema@.zbytea IS 'bytea that is compressed by lz4, snappy or zstd if this saves space';
 
 -- casts
 
@@ -803,7 +803,7 @@ COMMENT ON FUNCTION pg_catalog.substring(@extschema@.zbytea, int4, int4) IS 'par
 -- name of the codec that the value is stored with, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.zbytea) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION toast_policy.codec(@extschema@.zbytea) IS 'codec that the value is stored with; none if it is stored as it is';
+COMMENT ON FUNCTION toast_policy.codec(@extschema@.zbytea) IS 'codec of a stored value; none if the value is not compressed';
 
 --
 -- What is in place
@@ -835,14 +835,14 @@ GRANT SELECT ON toast_policy.status TO public;
 
 COMMENT ON VIEW toast_policy.status IS 'columns that toast_policy governs, and columns of its types';
 COMMENT ON COLUMN toast_policy.status.relation IS 'the table';
-COMMENT ON COLUMN toast_policy.status.column_name IS 'name of the column; null if a table of the access method has none that is governed';
+COMMENT ON COLUMN toast_policy.status.column_name IS 'name of the column; null for a table of the access method without a governed column';
 COMMENT ON COLUMN toast_policy.status.data_type IS 'data type of the column';
 COMMENT ON COLUMN toast_policy.status.access_method IS 'access method of the table; null for a partitioned table without one';
 COMMENT ON COLUMN toast_policy.status.storage IS 'STORAGE of the column';
 COMMENT ON COLUMN toast_policy.status.compression IS
 	'COMPRESSION of the column, or codec of its type; default if the setting decides';
 COMMENT ON COLUMN toast_policy.status.out_of_line IS
-	'bytes from which on values of the column go out of line, even in small rows; null if only values of large rows do';
+	'minimum bytes of a value of the column to be stored out of line, even in small rows; null if only values of large rows are';
 
 --
 -- Advice
@@ -876,4 +876,4 @@ LANGUAGE C VOLATILE STRICT
 ROWS 15;
 
 COMMENT ON FUNCTION toast_policy.compare(regclass, name, integer) IS
-	'estimate what a column would take, and how fast it would be, stored in each possible way';
+	'estimate bytes and times of a column for each way to store it';

@@ -95,7 +95,7 @@ _PG_init(void)
 	tp_loading = true;
 	DefineCustomIntVariable("toast_policy.min_size",
 							"Sets the size above which a value must save whole TOAST chunks to be kept compressed.",
-							"Smaller values are compressed as the server does it.",
+							"Smaller values are compressed as in a table of heap.",
 							&tp_min_size,
 							4096, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_BYTE, NULL, NULL, NULL);
@@ -112,37 +112,37 @@ _PG_init(void)
 							 0.0, 0.0, 1.0,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("toast_policy.early_abort",
-							 "Gives up compressing large values that look incompressible.",
+							 "Stores large values uncompressed if a probe finds that they are incompressible.",
 							 NULL,
 							 &tp_early_abort,
 							 true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("toast_policy.lz4_level",
-							"Sets the effort that lz4 compression takes.",
+							"Sets the level of lz4 compression.",
 							"Zero is the fast compressor that the server uses, 1 to 12 are the levels of lz4hc.",
 							&tp_lz4_level,
 							0, 0, TP_LZ4_MAX_LEVEL,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("toast_policy.type_codec",
-							 "Sets the codec of ztext and zbytea values whose type names none.",
+							 "Sets the codec of ztext and zbytea values whose type names no codec.",
 							 NULL,
 							 &tp_type_codec,
 							 TP_ZSTD, tp_type_codec_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("toast_policy.zstd_level",
-							"Sets the effort that zstd compression takes.",
-							"Negative levels are faster, levels above 19 need much memory and are not for every user.",
+							"Sets the level of zstd compression.",
+							"Negative levels are faster.  Levels above 19 need much memory, and ordinary users may not set them.",
 							&tp_zstd_level,
 							TP_ZSTD_DEFAULT_LEVEL, -100, TP_ZSTD_MAX_LEVEL,
 							PGC_USERSET, 0, tp_check_zstd_level, NULL, NULL);
 	DefineCustomBoolVariable("toast_policy.recompress_source",
-							 "Compresses inserted values that come compressed from another table anew.",
+							 "Compresses anew inserted values that are stored compressed in another table.",
 							 NULL,
 							 &tp_recompress_source,
 							 false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("toast_policy.out_of_line",
-							 "Moves governed values of small rows out of line, in tables whose toast_tuple_target says so.",
+							 "Moves governed values of small rows out of line, in tables with a toast_tuple_target below 2032.",
 							 "If off, toast_tuple_target has the effect that it has in a table of heap.",
 							 &tp_out_of_line,
 							 true,

@@ -290,7 +290,7 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
 
 /*
  * Choose the way in which the column shall be stored: the present one if there
- * are no values to judge by.
+ * are no values to measure.
  */
 void
 tp_choose(TpProposal *proposal)
@@ -343,7 +343,7 @@ tp_proposal_reason(const TpProposal *proposal, int64 bytes)
 	double		less;
 
 	if (comparison->sampled == 0)
-		result = pstrdup("no values to judge by; it is how the column is stored");
+		result = pstrdup("no values to measure; this is how the column is stored now");
 	else if (proposal->is_stored)
 	{
 		const TpStrategy *level = tp_recommend(comparison, false);
@@ -354,7 +354,7 @@ tp_proposal_reason(const TpProposal *proposal, int64 bytes)
 	else if (proposal->now == NULL || best == proposal->now)
 		result = tp_reason(comparison, proposal->pick, proposal->pick);
 	else if (proposal->pick == proposal->now)
-		result = pstrdup("no other way is clearly better; it is how the column is stored");
+		result = pstrdup("no other way is clearly better than how the column is stored now");
 	else
 	{
 		less = rint(100 - 100 * proposal->pick->cost / proposal->now->cost);

@@ -97,9 +97,9 @@ tp_find_function(Oid extension, const char *name, const Oid *types, int ntypes)
 	if (!OidIsValid(result))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("extension \"amcheck\" has no function \"%s\" that toast_policy knows",
+				 errmsg("extension \"amcheck\" has no function \"%s\" with the expected arguments",
 						name),
-				 errhint("ALTER EXTENSION amcheck UPDATE may bring it.")));
+				 errhint("ALTER EXTENSION amcheck UPDATE may create it.")));
 	if (!compat_function_execute(result, GetUserId()))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, name);
 	InvokeFunctionExecuteHook(result);
@@ -119,8 +119,8 @@ tp_check_begin(TpCheck *check, FunctionCallInfo fcinfo, bool heapallindexed)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("extension \"amcheck\" is not installed in this database"),
-				 errdetail("toast_policy.check() calls its functions."),
-				 errhint("CREATE EXTENSION amcheck, as a superuser.")));
+				 errdetail("toast_policy.check() calls functions of this extension."),
+				 errhint("Run CREATE EXTENSION amcheck as a superuser.")));
 	check->verify_heapam = tp_find_function(extension, "verify_heapam", verify_types,
 											lengthof(verify_types));
 	check->bt_index_check = tp_find_function(extension, "bt_index_check", index_types,

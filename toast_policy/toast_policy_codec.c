@@ -222,7 +222,7 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
 					 errmsg("out of memory"),
-					 errdetail("zstd could not allocate what level %d needs.", level),
+					 errdetail("zstd could not allocate the memory that level %d needs.", level),
 					 errhint("Lower toast_policy.zstd_level.")));
 			break;
 		default:

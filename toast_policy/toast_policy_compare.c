@@ -107,7 +107,7 @@ tp_check_kind(Relation rel)
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 					 errmsg("\"%s\" is a foreign table", RelationGetRelationName(rel)),
-					 errdetail("Its values are not stored in this database.")));
+					 errdetail("Values of a foreign table are not stored in this database.")));
 			break;
 		default:
 			ereport(ERROR,
@@ -206,7 +206,7 @@ tp_check_privileges(Oid relid, const char *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security hides rows of table \"%s\"", relname),
-				 errhint("The measurement needs all rows: ask as a user who bypasses row-level security.")));
+				 errhint("The measurement needs all rows: call the function as a role that bypasses row-level security.")));
 }
 
 /* Open the tables that contain the rows: the partitions, or the table itself. */
@@ -607,8 +607,8 @@ tp_reason(const TpComparison *comparison, const TpStrategy *strategy,
 
 	if (comparison->sampled == 0)
 		return pstrdup(strategy == recommended && strategy->current ?
-					   "no values to judge by; it is how the column is stored" :
-					   "no values to judge by");
+					   "no values to measure; this is how the column is stored now" :
+					   "no values to measure");
 	if (strategy == recommended)
 	{
 		bool		least = true;
@@ -618,21 +618,21 @@ tp_reason(const TpComparison *comparison, const TpStrategy *strategy,
 
 		return psprintf("%s to read and write%s",
 						least ? "costs least" : "no other costs clearly less",
-						strategy->current ? "; it is how the column is stored" : "");
+						strategy->current ? "; this is how the column is stored now" : "");
 	}
 
 	/* round to percent; do not report 1 % if strategies count as equal */
 	ratio = rint(100 * strategy->cost / recommended->cost - 100);
 	if (ratio >= 1 && strategy->cost * tp_handicap(strategy) >
 		recommended->cost * tp_handicap(recommended) * TP_TOLERANCE)
-		return psprintf("costs %.0f %% more to read and write than what is recommended", ratio);
+		return psprintf("costs %.0f %% more to read and write than the recommended way", ratio);
 	if (tp_handicap(strategy) > tp_handicap(recommended))
-		return psprintf("about as good as what is recommended, but needs %s",
+		return psprintf("about as good as the recommended way, but needs %s",
 						tp_needs(strategy));
 	if (strategy->compress_us > recommended->compress_us + TP_WASTE * recommended->cost)
-		return pstrdup("about as good as what is recommended, but takes longer to compress");
+		return pstrdup("about as good as the recommended way, but takes longer to compress");
 
-	return pstrdup("about as good as what is recommended");
+	return pstrdup("about as good as the recommended way");
 }
 
 /* Add the row of one strategy to the result. */

@@ -185,7 +185,7 @@ tp_tell_carried(const char *name, Oid model)
 	ereport(NOTICE,
 			(errmsg("table \"%s\" uses access method \"toast_policy\", as \"%s\" does",
 					name, get_rel_name(model)),
-			 errdetail("Its columns have got STORAGE EXTERNAL from there, and heap would not compress them.")));
+			 errdetail("Its columns have STORAGE EXTERNAL as in that table, so access method \"heap\" would not compress their values.")));
 }
 
 /*
@@ -209,15 +209,15 @@ tp_warn_if_heap(Oid relid, bool others)
 			continue;
 		if (tp_has_external_column(table))
 			ereport(WARNING,
-					(errmsg("table \"%s\" uses access method \"heap\" and has columns with STORAGE EXTERNAL, which it does not compress",
+					(errmsg("table \"%s\" uses access method \"heap\", which does not compress its columns with STORAGE EXTERNAL",
 							get_rel_name(table)),
-					 errhint("SELECT toast_policy.enable(%s) lets toast_policy compress them.",
+					 errhint("To let toast_policy compress them, run SELECT toast_policy.enable(%s).",
 							 tp_table_literal(table))));
 		else if (others)
 			ereport(NOTICE,
 					(errmsg("table \"%s\" uses access method \"heap\", so toast_policy does not govern it",
 							get_rel_name(table)),
-					 errhint("SELECT toast_policy.enable(%s) lets it.",
+					 errhint("To let toast_policy govern it, run SELECT toast_policy.enable(%s).",
 							 tp_table_literal(table))));
 	}
 }
@@ -443,7 +443,7 @@ tp_tell_column(Oid relid, const char *name, const char *message)
 	namestrcpy(&tp_told.name, name);
 	ereport(NOTICE,
 			(errmsg(message, name, get_rel_name(root)),
-			 errhint("If it holds large values: SELECT toast_policy.enable(%s, %s).",
+			 errhint("If the column holds large values, run SELECT toast_policy.enable(%s, %s).",
 					 tp_table_literal(root), quote_literal_cstr(name))));
 }
 

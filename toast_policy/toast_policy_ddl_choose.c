@@ -94,7 +94,7 @@ tp_choose_columns(Relation rel, ArrayType *names)
 				 errmsg("table \"%s\" has no column that toast_policy could govern",
 						RelationGetRelationName(rel)),
 				 errdetail("No column has STORAGE EXTENDED or EXTERNAL."),
-				 errhint("Name columns to change those with another STORAGE.")));
+				 errhint("To change columns with another STORAGE, name these columns.")));
 
 	return result;
 }
@@ -217,11 +217,11 @@ tp_refuse_if_useless(List *relids, Oid amoid)
 			 errmsg("table \"%s\" has no large values that toast_policy could compress",
 					get_rel_name(relid)),
 			 possible ?
-			 errdetail("None of the %lld rows that were looked at has a value that is compressed or out of line.",
+			 errdetail("None of the %lld examined rows has a value that is compressed or out of line.",
 					   (long long) rows) :
-			 errdetail("Its columns are too short for rows of more than %d bytes, which is what values are compressed for.",
+			 errdetail("Its columns are too short for rows of more than %d bytes, and only values of such rows are compressed.",
 					   (int) TOAST_TUPLE_THRESHOLD),
-			 errhint("If large values are to come, name the columns that get them, as in SELECT toast_policy.enable(%s, %s).",
+			 errhint("If columns get large values later, name these columns, as in SELECT toast_policy.enable(%s, %s).",
 					 quote_literal_cstr(table),
 					 quote_literal_cstr(column != NULL ? column : "column"))));
 }
@@ -265,7 +265,7 @@ tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
 		ereport(NOTICE,
 				(errmsg("column \"%s\" of table \"%s\" has STORAGE EXTERNAL, so toast_policy governs it as well",
 						name, RelationGetRelationName(rel)),
-				 errhint("To keep its values uncompressed, leave the table to heap, or give the column type ztext(none) or zbytea(none).")));
+				 errhint("To keep its values uncompressed, leave the table with access method \"heap\", or give the column type ztext(none) or zbytea(none).")));
 	}
 	relation_close(rel, NoLock);
 }

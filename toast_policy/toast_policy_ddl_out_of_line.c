@@ -116,7 +116,7 @@ tp_tell_moved_columns(List *relids, ArrayType *names)
 			if (named || !tp_column_is_governed(att))
 				continue;
 			ereport(NOTICE,
-					(errmsg("values of column \"%s\" of table \"%s\" go out of line if they take %d bytes or more",
+					(errmsg("values of column \"%s\" of table \"%s\" are stored out of line if they take %d bytes or more",
 							NameStr(att->attname), RelationGetRelationName(rel), target),
 					 errdetail("The table has toast_tuple_target = %d, and toast_policy governs the column.",
 							   target)));
@@ -168,7 +168,7 @@ tp_enable_out_of_line(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("table \"%s\" has no column that toast_policy governs",
 							RelationGetRelationName(rel)),
-					 errhint("Name the columns whose values shall go out of line.")));
+					 errhint("Name the columns whose values are to be stored out of line.")));
 		columns = lappend(columns,
 						  ARR_NDIM(names) == 0 ? NIL : tp_choose_columns(rel, names));
 		relation_close(rel, NoLock);

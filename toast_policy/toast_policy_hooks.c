@@ -312,7 +312,7 @@ tp_guard_drop(PG_FUNCTION_ARGS)
 								  "%d columns would be dropped with their values, \"%s\" of table \"%s\" among them.",
 								  ncolumns, ncolumns, get_attname(relid, attnum, false),
 								  get_rel_name(relid)),
-				 errhint("Change them to text or bytea first, by ALTER TABLE ... ALTER COLUMN ... TYPE.")));
+				 errhint("Change these columns to text or bytea first, by ALTER TABLE ... ALTER COLUMN ... TYPE.")));
 	if (IsA(trigger->parsetree, DropStmt) &&
 		((DropStmt *) trigger->parsetree)->removeType == OBJECT_TYPE)
 		PG_RETURN_NULL();

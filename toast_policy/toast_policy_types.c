@@ -397,7 +397,7 @@ tz_encode(const char *data, int32 size, int32 typmod)
 	if ((Size) size > MaxAllocSize - VARHDRSZ - TZ_RAW_HEADER)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("value of %d bytes is too large for a type that compresses", size)));
+				 errmsg("value of %d bytes is too large for types ztext and zbytea", size)));
 	result = palloc(VARHDRSZ + TZ_RAW_HEADER + size);
 	SET_VARSIZE(result, VARHDRSZ + TZ_RAW_HEADER + size);
 	*VARDATA(result) = (char) (codec << 4);

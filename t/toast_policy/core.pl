@@ -155,7 +155,7 @@ CONF
 			# Skip notices about columns that are added to tables of the access method.
 			next
 			  if $line =~
-			  /^> (?:NOTICE: column "\w+" of table "\w+" is not governed by toast_policy|HINT: If it holds large values: SELECT toast_policy\.enable\(.*\)\.)$/;
+			  /^> (?:NOTICE: column "\w+" of table "\w+" is not governed by toast_policy|HINT: If the column holds large values, run SELECT toast_policy\.enable\(.*\)\.)$/;
 
 			my $pattern = ($all ? $known_all{$test} : undef) // $known{$test};
 
