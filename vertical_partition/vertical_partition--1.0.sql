@@ -15,7 +15,7 @@ GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
 -- schema.  The four functions that have the names of functions for users are for C code alone,
 -- which needs no EXECUTE privilege.  So a REVOKE on the functions for users is effective.
 CREATE SCHEMA vertical_partition_internal;
-COMMENT ON SCHEMA vertical_partition_internal IS 'what the functions of the schema vertical_partition call; of no use to users';
+COMMENT ON SCHEMA vertical_partition_internal IS 'internal functions of the schema vertical_partition';
 GRANT USAGE ON SCHEMA vertical_partition_internal TO PUBLIC;
 
 --
@@ -92,7 +92,7 @@ RETURNS boolean LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of'
 CREATE FUNCTION vertical_partition.forget_row_pointers(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_forget_row_pointers_of';
 COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
-'allow VACUUM FULL and CLUSTER of a cold part with row pointers; relink() makes them right again';
+'allow VACUUM FULL and CLUSTER of a cold part with row pointers; call relink() afterwards';
 
 --
 -- Functions that run statements as another role: vertical_partition_owner.c.  A statement that
@@ -138,7 +138,7 @@ RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_check_preload';
 CREATE FUNCTION vertical_partition.declare_key(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_declare_key';
 COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
-'let GROUP BY of its key go with all columns of a split table, after a restore without the library';
+'declare the primary key of the view of a split table, so that GROUP BY of the key works';
 
 -- Send a NOTICE or WARNING.  See vertical_partition_context.c.
 CREATE FUNCTION vertical_partition_internal.tell(level text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
@@ -509,7 +509,7 @@ AS $$
     WHERE f.conrelid = relation AND f.contype = 'f' AND 'd' IN (f.confdeltype, f.confupdtype) AND cardinality(family) = 1
     UNION
     -- an action of a foreign key writes to the hot part, but the trigger belongs to the view
-    SELECT format('%s, which would not fire for what %s does', pg_describe_object(t.tableoid, t.oid, 0), pg_describe_object(f.tableoid, f.oid, 0))
+    SELECT format('%s, which would not fire for changes that %s makes', pg_describe_object(t.tableoid, t.oid, 0), pg_describe_object(f.tableoid, f.oid, 0))
     FROM pg_trigger t JOIN pg_constraint f ON f.conrelid = t.tgrelid
     WHERE t.tgrelid = relation AND NOT t.tgisinternal AND t.tgtype & 1 = 0 AND f.contype = 'f' AND cardinality(family) = 1
         AND (t.tgtype & 8 <> 0 AND f.confdeltype = 'c'
@@ -1037,8 +1037,8 @@ BEGIN
     IF cardinality(problems) > 0 THEN
         RAISE EXCEPTION 'cannot % %', caller, relation
         USING ERRCODE = 'feature_not_supported',
-            DETAIL = 'These cannot be carried over:' || (SELECT string_agg(E'\n' || p, '' ORDER BY p COLLATE "C") FROM unnest(problems) p),
-            HINT = 'Drop or change them before.';
+            DETAIL = 'These objects cannot be carried over:' || (SELECT string_agg(E'\n' || p, '' ORDER BY p COLLATE "C") FROM unnest(problems) p),
+            HINT = 'Drop or change these objects first.';
     END IF;
 END
 $$;
@@ -1074,7 +1074,7 @@ BEGIN
     END IF;
     IF EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = view AND t.tgname = 'vertical_partition_write') THEN
         RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type',
-            DETAIL = 'Its definition is not what vertical_partition.split() has made.',
+            DETAIL = 'The definition of the view is not the one that vertical_partition.split() has created.',
             HINT = format('Restore it by CREATE OR REPLACE VIEW %s AS SELECT ... FROM <hot part> h LEFT JOIN <cold part> c ON <equal keys> '
                 'WHERE vertical_partition.linked(<method>, h.tableoid, <key of c>).', vertical_partition_internal.qualified_name(view));
     END IF;
@@ -1937,7 +1937,7 @@ REVOKE ALL ON FUNCTION vertical_partition_internal.merge(regclass) FROM PUBLIC;
 
 CREATE FUNCTION vertical_partition.merge(relation regclass)
 RETURNS regclass LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
-COMMENT ON FUNCTION vertical_partition.merge(regclass) IS 'make a split table one again';
+COMMENT ON FUNCTION vertical_partition.merge(regclass) IS 'make one table of the parts of a split table';
 
 --
 -- relink()
@@ -2004,7 +2004,7 @@ REVOKE ALL ON FUNCTION vertical_partition_internal.relink(regclass) FROM PUBLIC;
 CREATE FUNCTION vertical_partition.relink(relation regclass)
 RETURNS bigint LANGUAGE C AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.relink(regclass) IS
-    'make the row pointers of a split table right again, after a restore or what else moved the rows; returns how many were wrong';
+    'correct the row pointers of a split table, after a restore or another command that moved rows; returns the number of corrected pointers';
 
 --
 -- The split tables
@@ -2037,7 +2037,7 @@ COMMENT ON COLUMN vertical_partition.status.key_columns IS 'columns of the prima
 COMMENT ON COLUMN vertical_partition.status.hot_bytes IS 'size of the hot part, with indexes and TOAST';
 COMMENT ON COLUMN vertical_partition.status.cold_bytes IS 'size of the cold part, with indexes and TOAST';
 COMMENT ON COLUMN vertical_partition.status.pointers_valid IS
-'of row_pointer: false if relink() is needed; NULL for the other methods';
+'for method row_pointer: false if relink() is needed; NULL for the other methods';
 
 -- The mark in the last parameter distinguishes these functions from CREATE INDEX.  The arrays are
 -- those of vertical_partition_progress.c.
@@ -2058,7 +2058,7 @@ COMMENT ON COLUMN vertical_partition.progress.datid IS 'OID of its database';
 COMMENT ON COLUMN vertical_partition.progress.datname IS 'name of its database';
 COMMENT ON COLUMN vertical_partition.progress.relid IS 'OID of the table, or of the view of the split table';
 COMMENT ON COLUMN vertical_partition.progress.command IS 'split, merge or relink';
-COMMENT ON COLUMN vertical_partition.progress.phase IS 'what is done now';
+COMMENT ON COLUMN vertical_partition.progress.phase IS 'current phase';
 COMMENT ON COLUMN vertical_partition.progress.tuples_done IS 'rows that this phase has processed, or rows of the index that is built';
 COMMENT ON COLUMN vertical_partition.progress.tuples_total IS 'rows that this phase has to process, estimated';
 COMMENT ON COLUMN vertical_partition.progress.indexes_done IS 'indexes that have been built';
@@ -2104,7 +2104,7 @@ CREATE FUNCTION vertical_partition.reset_column_updates()
 RETURNS void LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_reset_column_updates';
 REVOKE ALL ON FUNCTION vertical_partition.reset_column_updates() FROM PUBLIC;
 COMMENT ON FUNCTION vertical_partition.reset_column_updates() IS
-'forget what was counted in the database';
+'delete the counts of this database';
 
 CREATE FUNCTION vertical_partition_internal.best_split(relation oid, attnums int2[], lengths int4[], alignments int4[],
     widths float8[], null_fracs float8[], keys boolean[], movable boolean[], row_pointer boolean, cold_now int2[],
@@ -2308,9 +2308,9 @@ BEGIN
     IF c.visible IS NOT TRUE THEN
         reason := CASE WHEN is_split THEN 'you may not read its parts' ELSE 'you may not read all of its columns' END;
     ELSIF c.known IS NOT TRUE THEN
-        reason := 'it has no statistics, see ANALYZE';
+        reason := 'the table has no statistics, run ANALYZE';
     ELSIF NOT c.any_movable AND NOT is_split THEN
-        reason := 'all columns are used by the key, indexes, constraints and the like';
+        reason := 'all columns are used by the key, by indexes or by constraints';
     END IF;
     IF reason IS NOT NULL THEN
         RETURN;
@@ -2353,13 +2353,13 @@ BEGIN
     ELSIF keeps THEN
         reason := 'no split would be much better';
     ELSIF s.updates = 0 THEN
-        reason := 'no updates were counted, see vertical_partition.track_updates; this is a guess that numbers are updated and the rest is not';
+        reason := 'no updates were counted, see vertical_partition.track_updates; the advice assumes that numbers are updated and other columns are not';
     ELSE
         reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
         -- If most rows need both parts, memory holds both, and they are larger than the table.
         IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                 WHERE h.relid = rel AND h.columns && s.cold) THEN
-            reason := reason || '; most of them need cold columns as well, so that less will be written, but not less read';
+            reason := reason || '; most of them need cold columns as well, so a split reduces writes, but not reads';
         END IF;
     END IF;
 
@@ -2495,4 +2495,4 @@ RETURNS TABLE (relation regclass, columns name[], hot_columns name[], method tex
     reason text, blockers text[], statement text, undo text)
 LANGUAGE C VOLATILE AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.advise(regclass, bigint, bigint) IS
-'tables that should be split, and how; of one relation, also why not';
+'tables that should be split, and how; for one relation, also the reason against a split';

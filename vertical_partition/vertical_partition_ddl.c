@@ -118,7 +118,7 @@ refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("cannot change the owner of table \"%s\", a part of a split table", get_rel_name(ddl->part)),
 			 errdetail("The view of a split table and both its parts must have one owner."),
-			 errhint("Use ALTER VIEW %s OWNER TO, which changes that of the parts as well.", vp_qualified_name(ddl->view))));
+			 errhint("Use ALTER VIEW %s OWNER TO, which changes the owner of the parts as well.", vp_qualified_name(ddl->view))));
 }
 
 /*
@@ -351,8 +351,8 @@ check_trigger(const VpDdl *ddl, const char *trigger, int16 events, const int16 *
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("split table \"%s\" cannot have both trigger \"%s\" and foreign key \"%s\" with %s",
 						get_rel_name(ddl->view), trigger, NameStr(form->conname), action),
-				 errdetail("The trigger would not fire for what the foreign key does to rows of the table."),
-				 errhint("Use NO ACTION or RESTRICT, do without the trigger, or call vertical_partition.merge('%s') first.",
+				 errdetail("The trigger would not fire for changes that the foreign key makes to rows of the table."),
+				 errhint("Use NO ACTION or RESTRICT, omit the trigger, or call vertical_partition.merge('%s') first.",
 						 vp_qualified_name(ddl->view))));
 }
 

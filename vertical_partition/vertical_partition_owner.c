@@ -723,7 +723,7 @@ vp_validate_foreign_key(PG_FUNCTION_ARGS)
 	if (rel->rd_rel->relkind != RELKIND_RELATION || form->convalidated || !compat_is_enforced(form))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("constraint \"%s\" of relation \"%s\" is not one to validate",
+				 errmsg("constraint \"%s\" of relation \"%s\" cannot be validated",
 						NameStr(form->conname), RelationGetRelationName(rel))));
 
 	become(rel->rd_rel->relowner, &saved);

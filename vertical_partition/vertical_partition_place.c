@@ -367,7 +367,7 @@ vp_check_new_name(const VpDdl *ddl, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_COLUMN),
 				 errmsg("column name \"%s\" is taken on split table \"%s\"", name, get_rel_name(ddl->view)),
-				 errdetail("Table \"%s\", a part of it, has a column of its own of that name.",
+				 errdetail("Table \"%s\", a part of the split table, already has a column of that name.",
 						   get_rel_name(get_attnum(ddl->layout.hot, name) > 0 ? ddl->layout.hot : ddl->layout.cold)),
 				 errhint("Use another name, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 }

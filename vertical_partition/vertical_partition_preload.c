@@ -275,8 +275,8 @@ vp_check_preload(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 force ? errmsg("library \"%s\" is not preloaded by all sessions of database \"%s\"", LIBRARY, get_database_name(MyDatabaseId)) :
 			 errmsg("cannot split %s while library \"%s\" is not preloaded by all sessions of database \"%s\"", table, LIBRARY, get_database_name(MyDatabaseId)),
-			 errdetail("Until a session has loaded it, INSERT ... ON CONFLICT, COPY ... TO and TRUNCATE of a split table fail, and VACUUM and ANALYZE skip it.%s", detail.data),
-			 errhint("A superuser can change that, for sessions that begin afterwards:\n%s%s", hint.data,
+			 errdetail("Until a session has loaded the library, INSERT ... ON CONFLICT, COPY ... TO and TRUNCATE of a split table fail, and VACUUM and ANALYZE skip the table.%s", detail.data),
+			 errhint("A superuser can preload the library in sessions that begin afterwards:\n%s%s", hint.data,
 					 force ? "" : "\nOr split with force => true.")));
 	PG_RETURN_VOID();
 }

@@ -190,7 +190,7 @@ columns_like(const VpDdl *ddl, const TableLikeClause *like)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot copy more than columns and defaults of split table \"%s\"", get_rel_name(ddl->view)),
-				 errhint("Use LIKE %s INCLUDING DEFAULTS, and add what else the new table needs.", vp_qualified_name(ddl->view))));
+				 errhint("Use LIKE %s INCLUDING DEFAULTS, and add the other properties to the new table.", vp_qualified_name(ddl->view))));
 	for (int i = 0; i < layout->natts; i++)
 	{
 		Oid			part = layout->columns[i].cold ? layout->cold : layout->hot;

@@ -91,7 +91,7 @@ vp_merge_unmatched(VpRow *row, bool nothing)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not serialize access due to concurrent update"),
-				 errdetail("MERGE on a split table does not change over to another kind of action.")));
+				 errdetail("MERGE on a split table cannot switch to another kind of action.")));
 }
 
 /* Return true if MERGE inserts rows that match no row of the view. */
@@ -262,7 +262,7 @@ vp_fetch_old(VpRow *row)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot tell which rows of the parts of view \"%s\" are to be changed",
 						RelationGetRelationName(row->trigdata->tg_relation)),
-				 errhint("The view must not be a security barrier.")));
+				 errhint("The view must not be a security barrier view.")));
 	for (int i = 0; i < 2; i++)
 	{
 		bool		isnull;

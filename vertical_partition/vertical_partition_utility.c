@@ -136,7 +136,7 @@ check_no_pointers(Oid relid, const char *command)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("cannot execute %s on table \"%s\"", command, get_rel_name(relid)),
-			 errdetail("It is the cold part of a split table, whose hot part has pointers to its rows."),
+			 errdetail("The table is the cold part of a split table, and the hot part has pointers to its rows."),
 			 errhint("Call vertical_partition.forget_row_pointers('%s') before, and vertical_partition.relink() afterwards.",
 					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)))));
 }
@@ -193,7 +193,7 @@ tables_without_pointers(void)
 			continue;
 		if (list_member_oid(left_out, form->oid))
 			ereport(WARNING,
-					(errmsg("skipping VACUUM FULL of \"%s\" --- there are pointers to its rows",
+					(errmsg("skipping VACUUM FULL of \"%s\" --- a split table has pointers to its rows",
 							NameStr(form->relname))));
 		else
 			result = lappend(result, makeVacuumRelation(NULL, form->oid, NIL));
@@ -374,7 +374,7 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 		if (!list_member_oid(pointed, relid))
 			continue;
 		ereport(WARNING,
-				(errmsg("skipping %s of \"%s\" --- there are pointers to its rows",
+				(errmsg("skipping %s of \"%s\" --- a split table has pointers to its rows",
 						command->name, get_rel_name(relid))));
 		lfirst_oid(list_nth_cell(tables, i)) = InvalidOid;
 	}

@@ -207,7 +207,7 @@ vp_check_caller(Relation view)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("library \"%s\" was not loaded when the statement began that writes to view \"%s\" of a split table",
 					"vertical_partition", RelationGetRelationName(view)),
-			 errhint("Add it to \"session_preload_libraries\".  In this session, it is loaded now.")));
+			 errhint("Add the library to \"session_preload_libraries\".  In this session, it is loaded now.")));
 }
 
 /*
@@ -357,7 +357,7 @@ vp_write_row(PG_FUNCTION_ARGS)
 	if (layout == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("view \"%s\" is not that of a split table",
+				 errmsg("view \"%s\" is not the view of a split table",
 						RelationGetRelationName(trigdata->tg_relation)),
 				 errhint("Restore the definition that vertical_partition.split() made.")));
 

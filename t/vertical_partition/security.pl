@@ -685,7 +685,7 @@ for my $role (undef, 'role_a')
 	is($rc, 0, "CLUSTER by $who succeeds");
 	like(
 		$stderr,
-		qr/WARNING:  skipping CLUSTER of "late_cold" --- there are pointers to its rows/,
+		qr/WARNING:  skipping CLUSTER of "late_cold" --- a split table has pointers to its rows/,
 		"CLUSTER by $who names the table that it skips");
 	unlike(
 		$stderr,
