@@ -57,7 +57,7 @@ COMMENT ON FUNCTION index_align.item_alignment(regclass) IS
 COMMENT ON FUNCTION index_align.auto_alignment(regclass) IS
 	'bytes that item_alignment = auto aligns the tuples of a B-tree index to';
 COMMENT ON FUNCTION index_align.index_layout() IS
-	'what the view index_align.status reads from the indexes themselves';
+	'alignment of the B-tree indexes of this database, for the view index_align.status';
 COMMENT ON FUNCTION index_align.estimated_ratio(regclass, int, bigint, float8) IS
 	'estimated size of an index at an alignment, as part of its size at maximal alignment';
 COMMENT ON VIEW index_align.status IS
@@ -68,7 +68,7 @@ COMMENT ON FUNCTION index_align.advise(regclass, boolean) IS
 COMMENT ON COLUMN index_align.status.relation IS 'the table of the index';
 COMMENT ON COLUMN index_align.status.index IS 'the index';
 COMMENT ON COLUMN index_align.status.item_alignment IS
-	'bytes that its tuples are aligned to; null if this session cannot tell';
+	'bytes that its tuples are aligned to; null if this session cannot read the index';
 COMMENT ON COLUMN index_align.status.storage_parameter IS
 	'its storage parameter item_alignment; null if it is not set';
 COMMENT ON COLUMN index_align.status.bytes_now IS 'bytes of the index; null if it is partitioned';
@@ -93,7 +93,7 @@ AS 'MODULE_PATHNAME', 'ia_restore_stock_commands'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION index_align.reset_item_alignment(regclass) IS
-	'take the storage parameter item_alignment of a partitioned index away';
+	'remove the storage parameter item_alignment of a partitioned index';
 COMMENT ON PROCEDURE index_align.restore_stock(regclass, boolean) IS
 	'give indexes back the layout of a stock server: those of a table, one index, or all of the database';
 COMMENT ON FUNCTION index_align.restore_stock_commands(regclass, boolean) IS

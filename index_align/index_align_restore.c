@@ -149,7 +149,7 @@ ia_skip_leftover(const IaIndex *index)
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("skipping invalid index \"%s\"", index->name),
-			 errdetail("By its name, a REINDEX CONCURRENTLY that failed has left it behind, or one that has not ended needs it."),
+			 errdetail("According to its name, a failed REINDEX CONCURRENTLY has left this index behind, or a running one needs it."),
 			 errhint("Use DROP INDEX if no REINDEX CONCURRENTLY is running on its table.")));
 
 	return true;
@@ -213,7 +213,7 @@ ia_end_worker(int code, Datum arg)
 	if (worker->current != NULL)
 		ereport(WARNING,
 				(errmsg("interrupted while index \"%s\" was being restored", worker->current),
-				 errhint("REINDEX CONCURRENTLY may have left an invalid index with the suffix \"_ccnew\" behind; drop it.")));
+				 errhint("REINDEX CONCURRENTLY may have left an invalid index with the suffix \"_ccnew\" behind; drop this index.")));
 }
 
 /* Report that an index has been restored, or that its drop has been completed. */
@@ -419,8 +419,8 @@ ia_limit_calls(void)
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("%s is already running for role \"%s\"", IA_PROCEDURE,
 						GetUserNameFromId(GetUserId(), false)),
-				 errdetail("Each call takes a worker process, so a role may run one at a time."),
-				 errhint("Wait for its end, cancel it, or run the commands of index_align.restore_stock_commands() instead.")));
+				 errdetail("Each call takes a worker process, so a role may run only one call at a time."),
+				 errhint("Wait until the other call ends, cancel it, or run the commands of index_align.restore_stock_commands() instead.")));
 	if (superuser())
 		return;
 	while (slot < IA_MAX_RUNNING && !ia_try_lock((Oid) slot, IA_LOCK_SLOT))
@@ -429,7 +429,7 @@ ia_limit_calls(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("too many calls of %s are running", IA_PROCEDURE),
-				 errdetail("Each call takes a worker process, so %d may run at a time in all databases, those of superusers aside.",
+				 errdetail("Each call takes a worker process, so at most %d calls may run at a time in all databases.  Calls of superusers do not count.",
 						   IA_MAX_RUNNING),
 				 errhint("Try again later, or run the commands of index_align.restore_stock_commands() instead.")));
 }
@@ -675,13 +675,13 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	if (remaining > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg_plural("%d index is still not as a stock server needs it",
-							   "%d indexes are still not as a stock server needs them",
+				 errmsg_plural("%d index still does not have the layout of a stock server",
+							   "%d indexes still do not have the layout of a stock server",
 							   remaining, remaining),
 				 errhint("See the warnings above and the view index_align.status.")));
 	if (shared == NIL && temporary == NIL && !skipped)
 		ereport(NOTICE,
-				(errmsg("all indexes are as a stock server needs them")));
+				(errmsg("all indexes have the layout of a stock server")));
 
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(context);

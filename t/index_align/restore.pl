@@ -250,7 +250,7 @@ like(
 is(() = $stderr =~ /NOTICE:  restored/g, 2, 'the other indexes are restored');
 like(
 	$stderr,
-	qr/ERROR:  1 index is still not as a stock server needs it\nHINT:  See the warnings above/,
+	qr/ERROR:  1 index still does not have the layout of a stock server\nHINT:  See the warnings above/,
 	'the call fails and counts what is left');
 no_worker('cancelled command');
 
@@ -276,7 +276,7 @@ $blocker->query_safe('ROLLBACK');
 ($ret, $stderr) = call(q{'accounts_branch_ccnew'});
 like(
 	$stderr,
-	qr/WARNING:  skipping invalid index "public.accounts_branch_ccnew"\nDETAIL:.*\nHINT:  Use DROP INDEX.*\n.*ERROR:  1 index is still not/,
+	qr/WARNING:  skipping invalid index "public.accounts_branch_ccnew"\nDETAIL:.*\nHINT:  Use DROP INDEX.*\n.*ERROR:  1 index still does not/,
 	'the call skips an invalid aligned index');
 is( $node->safe_psql(
 		'postgres',
@@ -335,7 +335,7 @@ SQL
 ($ret, $stderr) = call('', before => 'SET ROLE other;');
 is(() = $stderr =~ /WARNING:  permission denied to restore index "[^"]*", skipping it/g,
 	4, 'a role without privileges gets a warning for each index');
-like($stderr, qr/ERROR:  4 indexes are still not/, 'the call of that role fails');
+like($stderr, qr/ERROR:  4 indexes still do not/, 'the call of that role fails');
 ($ret, $stderr) = call('', before => 'SET ROLE restorer;');
 is($ret, 0, 'the call of a role that may maintain the table succeeds') or diag $stderr;
 is($node->safe_psql('postgres', $aligned), '0', 'all indexes of that table are restored');
