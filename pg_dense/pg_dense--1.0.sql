@@ -9,7 +9,7 @@ GRANT USAGE ON SCHEMA dense TO PUBLIC;
 
 -- What the functions of the schema dense call, with the privileges of their caller.
 CREATE SCHEMA dense_internal;
-COMMENT ON SCHEMA dense_internal IS 'what the functions of the schema dense call; of no use to users';
+COMMENT ON SCHEMA dense_internal IS 'internal functions of the schema dense';
 GRANT USAGE ON SCHEMA dense_internal TO PUBLIC;
 
 --
@@ -69,15 +69,15 @@ FROM pg_catalog.pg_stat_get_progress_info('ANALYZE') AS p
     LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid
 WHERE p.param20 OPERATOR(pg_catalog.=) 1919250543;
 GRANT SELECT ON dense.report_progress TO PUBLIC;
-COMMENT ON VIEW dense.report_progress IS 'tables that report() looks at now';
+COMMENT ON VIEW dense.report_progress IS 'tables that report() examines now';
 COMMENT ON COLUMN dense.report_progress.pid IS 'process ID of the session';
 COMMENT ON COLUMN dense.report_progress.datid IS 'OID of its database';
 COMMENT ON COLUMN dense.report_progress.datname IS 'name of its database';
 COMMENT ON COLUMN dense.report_progress.relid IS 'OID of the table';
-COMMENT ON COLUMN dense.report_progress.tables_done IS 'tables that are done';
-COMMENT ON COLUMN dense.report_progress.tables_total IS 'tables of the report';
-COMMENT ON COLUMN dense.report_progress.bytes_done IS 'bytes of the tables that are done, with their indexes';
-COMMENT ON COLUMN dense.report_progress.bytes_total IS 'bytes of all tables of the report';
+COMMENT ON COLUMN dense.report_progress.tables_done IS 'tables that have been examined';
+COMMENT ON COLUMN dense.report_progress.tables_total IS 'tables that report() examines in total';
+COMMENT ON COLUMN dense.report_progress.bytes_done IS 'bytes of the tables that have been examined, with their indexes';
+COMMENT ON COLUMN dense.report_progress.bytes_total IS 'bytes of all tables that report() examines';
 
 --
 -- Which features can be asked
@@ -1027,7 +1027,7 @@ BEGIN
             EXIT;
         END IF;
         IF clock_timestamp() - noticed > interval '5 seconds' THEN
-            RAISE NOTICE 'looked at % of % and at % of %', n - 1,
+            RAISE NOTICE 'examined % of % and % of %', n - 1,
                 dense_internal.counted(cardinality(relids), 'table'), pg_size_pretty(done),
                 pg_size_pretty(total);
             noticed := clock_timestamp();
@@ -1575,7 +1575,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE dense.apply(text[]) IS
-'do what proposals of report() say, each in a transaction of its own';
+'carry out proposals of report(), each in a transaction of its own';
 
 --
 -- The way back
@@ -1643,7 +1643,7 @@ BEGIN
             FROM dense.applied x WHERE x.id = which);
     END LOOP;
     IF name IS NULL THEN
-        RAISE NOTICE 'row % of dense.applied names a relation that does not exist, it is deleted',
+        RAISE NOTICE 'deleting row % of dense.applied, which names a relation that does not exist',
             which;
         PERFORM dense_internal.forget(which);
         RETURN;
@@ -1665,7 +1665,7 @@ BEGIN
                     AND format_type(t.atttypid, t.atttypmod) = x.type;
             FOR c IN SELECT x.name FROM unnest(a.columns) x (name)
                 WHERE x.name <> ALL (coalesce(columns, '{}')) LOOP
-                RAISE NOTICE 'column "%" of table % has another type than apply() gave it, it stays as it is', c.name, name;
+                RAISE NOTICE 'column "%" of table % has another type than apply() gave it, skipping it', c.name, name;
             END LOOP;
             IF columns IS NOT NULL THEN
                 -- a split has made new columns, which have no notes of compact_types
@@ -1898,19 +1898,19 @@ SELECT s.relation::pg_catalog.regclass AS relation, s.columns, s.feature, a.id, 
          (a.bytes_before::pg_catalog.float8 OPERATOR(pg_catalog./) a.bytes_after::pg_catalog.float8
           OPERATOR(pg_catalog.-) 1::pg_catalog.float8), -9e18), 9e18)::pg_catalog.int8 END AS bytes_saved,
     COALESCE(s.reason, CASE WHEN a.id IS NULL
-        THEN 'not done by apply(), so that the size before is not known' END) AS reason
+        THEN 'apply() did not make this change, so the size before is not known' END) AS reason
 FROM dense_internal.in_place() s
     LEFT JOIN dense.applied a ON a.feature OPERATOR(pg_catalog.=) s.feature
         AND dense_internal.referenced(a.relation) OPERATOR(pg_catalog.=) s.relation;
 GRANT SELECT ON dense.status TO PUBLIC;
 COMMENT ON VIEW dense.status IS 'the features that are in place, and the bytes that they save now';
 COMMENT ON COLUMN dense.status.relation IS 'the table, index or split view';
-COMMENT ON COLUMN dense.status.columns IS 'its columns of compact types, with the policy, or in the cold part';
+COMMENT ON COLUMN dense.status.columns IS 'columns that the feature has changed: columns of compact types, governed columns, or cold columns';
 COMMENT ON COLUMN dense.status.feature IS 'the feature';
-COMMENT ON COLUMN dense.status.id IS 'number for undo(); null if it was not done by apply()';
-COMMENT ON COLUMN dense.status.applied_at IS 'when apply() did it';
+COMMENT ON COLUMN dense.status.id IS 'number of the change, for undo(); null if apply() did not make the change';
+COMMENT ON COLUMN dense.status.applied_at IS 'time when apply() made the change';
 COMMENT ON COLUMN dense.status.applied_by IS 'role that called apply()';
 COMMENT ON COLUMN dense.status.bytes_now IS 'bytes of the relation, with TOAST and indexes';
 COMMENT ON COLUMN dense.status.bytes_saved IS
-'bytes that it would take more without the feature, by the sizes before and after apply(); negative if it is larger';
+'estimate of the saved bytes, by the sizes before and after apply(); negative if the relation is larger';
 COMMENT ON COLUMN dense.status.reason IS 'why bytes_saved is null';

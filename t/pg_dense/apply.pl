@@ -298,7 +298,7 @@ SELECT vertical_partition.split('app.halves', '{cold}', 'shared_key');
 SQL
 my $status = 'SELECT feature, relation, columns, bytes_now > 0, reason FROM dense.status';
 my $row =
-  'vertical_partition|app.halves|{cold}|t|not done by apply(), so that the size before is not known';
+  'vertical_partition|app.halves|{cold}|t|apply() did not make this change, so the size before is not known';
 is(sql('shop', $status), $row, 'status shows a split');
 my $locks = $node->background_psql('shop', on_error_stop => 1);
 $locks->query_safe(
