@@ -56,66 +56,66 @@ FROM pg_stat_get_bgvacuum_tables() t
 GRANT SELECT ON pg_stat_bgvacuum_tables TO public;
 
 COMMENT ON FUNCTION pg_stat_get_bgvacuum() IS
-	'what the view pg_stat_bgvacuum reads from shared memory';
+	'counters in shared memory, for the view pg_stat_bgvacuum';
 COMMENT ON FUNCTION pg_stat_reset_bgvacuum() IS
 	'set the counters of pg_stat_bgvacuum to zero';
 COMMENT ON VIEW pg_stat_bgvacuum IS
-	'what the background writer has pruned, set all-visible and frozen, and what became of the space';
+	'counters of the work of background vacuum';
 COMMENT ON FUNCTION pg_stat_get_bgvacuum_tables() IS
-	'what the view pg_stat_bgvacuum_tables reads from shared memory, of all databases';
+	'counters of the tables of all databases in shared memory, for the view pg_stat_bgvacuum_tables';
 COMMENT ON VIEW pg_stat_bgvacuum_tables IS
-	'what the background writer does to which tables of this database, and what it expects of that';
+	'work of background vacuum in each table of this database, and the averages that control it';
 
 COMMENT ON COLUMN pg_stat_bgvacuum.rounds IS
 	'rounds of the background writer that looked for pages to change';
-COMMENT ON COLUMN pg_stat_bgvacuum.candidates IS 'pages that it tried to change';
-COMMENT ON COLUMN pg_stat_bgvacuum.pages_pruned IS 'pages that the background writer pruned';
+COMMENT ON COLUMN pg_stat_bgvacuum.candidates IS 'pages that the background writer has tried to change';
+COMMENT ON COLUMN pg_stat_bgvacuum.pages_pruned IS 'pages that the background writer has pruned';
 COMMENT ON COLUMN pg_stat_bgvacuum.tuples_removed IS 'row versions removed';
-COMMENT ON COLUMN pg_stat_bgvacuum.items_dead IS 'of these, those that left a dead line pointer';
-COMMENT ON COLUMN pg_stat_bgvacuum.bytes_freed IS 'bytes that pruning freed';
-COMMENT ON COLUMN pg_stat_bgvacuum.pages_visible IS 'pages that it set all-visible';
-COMMENT ON COLUMN pg_stat_bgvacuum.pages_frozen IS 'of these, those that it set all-frozen';
-COMMENT ON COLUMN pg_stat_bgvacuum.pages_published IS 'pages that it offered for new rows';
-COMMENT ON COLUMN pg_stat_bgvacuum.pages_reused IS 'offered pages that were taken';
+COMMENT ON COLUMN pg_stat_bgvacuum.items_dead IS 'removed row versions that left a dead line pointer';
+COMMENT ON COLUMN pg_stat_bgvacuum.bytes_freed IS 'bytes that pruning has freed';
+COMMENT ON COLUMN pg_stat_bgvacuum.pages_visible IS 'pages that the background writer has set all-visible';
+COMMENT ON COLUMN pg_stat_bgvacuum.pages_frozen IS 'pages that the background writer has set all-visible and all-frozen';
+COMMENT ON COLUMN pg_stat_bgvacuum.pages_published IS 'pages that the background writer has offered for new rows';
+COMMENT ON COLUMN pg_stat_bgvacuum.pages_reused IS 'offered pages that a session took for a new row';
 COMMENT ON COLUMN pg_stat_bgvacuum.pages_lost IS
-	'offered pages that left shared buffers or the list before they were taken';
+	'offered pages that left shared buffers or the list before a session took them';
 COMMENT ON COLUMN pg_stat_bgvacuum.skipped_unstamped IS
-	'dirty pages without a stamp: of a table that it may not change, or that gets few stamps';
+	'dirty pages without a stamp: of a table that background vacuum may not change, or that gets few stamps';
 COMMENT ON COLUMN pg_stat_bgvacuum.skipped_little IS
-	'pages where a change would win too little, or of a table that backs off';
-COMMENT ON COLUMN pg_stat_bgvacuum.skipped_clean IS 'pages with nothing to do';
+	'pages where a change would gain too little, or of a table where background vacuum backs off';
+COMMENT ON COLUMN pg_stat_bgvacuum.skipped_clean IS 'pages that need no change';
 COMMENT ON COLUMN pg_stat_bgvacuum.skipped_recent IS
 	'pages with rows that some snapshot still sees, or does not see yet';
 COMMENT ON COLUMN pg_stat_bgvacuum.skipped_locked IS 'pages pinned or locked by another process';
 COMMENT ON COLUMN pg_stat_bgvacuum.skipped_image IS 'pages whose change would have taken a full-page image';
 COMMENT ON COLUMN pg_stat_bgvacuum.skipped_multixact IS
 	'pages with a row locked or updated by several transactions';
-COMMENT ON COLUMN pg_stat_bgvacuum.stats_reset IS 'when the counters began';
+COMMENT ON COLUMN pg_stat_bgvacuum.stats_reset IS 'time at which the counters were last set to zero';
 
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.relid IS 'OID of the table';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.schemaname IS 'schema of the table';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.relname IS 'name of the table';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.stamped_pages IS
 	'changed pages of the table in shared buffers that have a stamp';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_pruned IS 'pages that the background writer pruned';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.bytes_freed IS 'bytes that pruning freed';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_visible IS 'pages that it set all-visible';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_frozen IS 'of these, those that it set all-frozen';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_published IS 'pages that it offered for new rows';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_reused IS 'offered pages that were taken';
-COMMENT ON COLUMN pg_stat_bgvacuum_tables.prune_yield IS 'bytes that a prune wins, moving average';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_pruned IS 'pages that the background writer has pruned';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.bytes_freed IS 'bytes that pruning has freed';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_visible IS 'pages that the background writer has set all-visible';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_frozen IS 'pages that the background writer has set all-visible and all-frozen';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_published IS 'pages that the background writer has offered for new rows';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.pages_reused IS 'offered pages that a session took for a new row';
+COMMENT ON COLUMN pg_stat_bgvacuum_tables.prune_yield IS 'bytes that a prune frees, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.settled_share IS
-	'share of pruned pages that were all-visible then, if that was tried, moving average';
+	'share of pruned pages that then became all-visible, if this was tried, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.visible_loss IS
 	'share of pages set all-visible by the background writer that were changed again, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.mark_share IS
-	'share of pages that could be set all-visible, of those for which that was tried, moving average';
+	'share of pages that could be set all-visible, of the pages for which this was tried, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.delete_share IS
-	'share of changed pages that rows were deleted from, moving average';
+	'share of changed pages with deleted rows, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.reuse_share IS
-	'share of offered pages that were taken, moving average';
+	'share of offered pages that sessions took for new rows, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.worth_share IS
-	'share of pages, without inserted rows, that were worth a change when they left shared buffers, moving average';
+	'share of pages without inserted rows that were worth a change when they left shared buffers, moving average';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.pruning IS 'whether all stamped pages that qualify are pruned';
 COMMENT ON COLUMN pg_stat_bgvacuum_tables.marking IS
 	'whether all stamped pages that qualify are set all-visible';
