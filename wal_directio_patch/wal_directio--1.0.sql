@@ -60,7 +60,7 @@ BEGIN
 		COMMENT ON COLUMN pg_stat_wal_direct.direct_inits IS 'new segments filled with zeroes by direct I/O';
 		COMMENT ON COLUMN pg_stat_wal_direct.buffered_inits IS
 			'new segments filled with zeroes through the page cache';
-		COMMENT ON COLUMN pg_stat_wal_direct.stats_since IS 'when the counters began';
+		COMMENT ON COLUMN pg_stat_wal_direct.stats_since IS 'time at which the counters were last set to zero';
 	END IF;
 END
 $script$;
@@ -69,17 +69,17 @@ $script$;
 GRANT SELECT ON pg_stat_wal_direct TO public;
 
 COMMENT ON FUNCTION pg_stat_get_wal_direct() IS
-	'what the view pg_stat_wal_direct reads from shared memory';
+	'state and counters in shared memory, for the view pg_stat_wal_direct';
 COMMENT ON VIEW pg_stat_wal_direct IS
 	'how this server writes WAL, and how much it has written';
 COMMENT ON COLUMN pg_stat_wal_direct.mode IS 'direct or buffered';
 COMMENT ON COLUMN pg_stat_wal_direct.fallback_reason IS
-	'why it is buffered although direct I/O was asked for';
+	'reason why the mode is buffered although direct I/O was requested';
 COMMENT ON COLUMN pg_stat_wal_direct.filesystem IS
-	'file system of pg_wal; null unless direct I/O was asked for';
+	'file system of pg_wal; null unless direct I/O was requested';
 COMMENT ON COLUMN pg_stat_wal_direct.write_unit IS 'unit in effect, in bytes';
 COMMENT ON COLUMN pg_stat_wal_direct.minimum_unit IS
-	'smallest unit that the file system takes for direct I/O; null if it does not tell';
+	'smallest unit that the file system accepts for direct I/O; null if it is not known';
 COMMENT ON COLUMN pg_stat_wal_direct.cache_relief IS
 	'whether finished segments are dropped from the page cache';
 COMMENT ON COLUMN pg_stat_wal_direct.relieved_segments IS 'segments dropped from the page cache';
