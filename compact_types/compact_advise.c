@@ -243,7 +243,7 @@ choose_named(Advice *advice)
 		compact_advise_find_column(advice, list_nth(advice->options.columns, i))->by_name = false;
 }
 
-/* Make proposals, and find what blocks them. */
+/* Make proposals, and find their blockers. */
 static void
 judge(Advice *advice)
 {

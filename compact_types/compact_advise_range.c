@@ -7,8 +7,8 @@
  * of the old type's range only where a CHECK constraint excludes the lost
  * values anyway.  Every other proposal carries the risk that a later value is
  * out of range.  For some columns, no narrower type is ever proposed, because
- * their values tell too little, or because their name is that of a reference
- * to a key.
+ * their values tell too little, or because the name of the column looks like
+ * a reference to a key.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

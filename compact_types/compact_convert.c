@@ -500,7 +500,8 @@ empty_table(Oid relid)
 /*
  * Do everything in a subtransaction, as if the table were empty, and roll it
  * back.  An error that does not depend on the rows then comes before the first
- * row is moved.  ALTER TABLE and CREATE VIEW know best what they refuse.
+ * row is moved.  This finds every reason for which ALTER TABLE and CREATE VIEW
+ * fail.
  */
 static int
 rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,

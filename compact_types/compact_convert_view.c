@@ -387,7 +387,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 
-	/* revoke what ALTER DEFAULT PRIVILEGES granted, even to the owner */
+	/* revoke privileges of ALTER DEFAULT PRIVILEGES, even of the owner */
 	compact_advise_query(
 						 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
 						 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"

@@ -4,12 +4,13 @@
  *	  Decimals of a fixed scale in four or eight bytes: compact_decimal4_S and
  *	  compact_decimal8_S.
  *
- * A value is an integer that counts units of 10^-S.  It means the same as
- * numeric(p,S): a value with more digits is rounded half away from zero, and
- * output has S digits after the point.  There is no NaN and no infinity.  Only
- * comparisons and aggregates are done on the integer.  All other operations
- * are done in numeric, to which there is an implicit cast, because arithmetic
- * on the integers could overflow where arithmetic on numeric does not.
+ * A value is an integer that counts units of 10^-S.  A decimal has the
+ * semantics of numeric(p,S): a value with more digits is rounded half away
+ * from zero, and output has S digits after the point.  There is no NaN and no
+ * infinity.  Only comparisons and aggregates are done on the integer.  All
+ * other operations are done in numeric, to which there is an implicit cast,
+ * because arithmetic on the integers could overflow where arithmetic on
+ * numeric does not.
  *
  * The scale is part of the type, so it takes no space in the row.  A macro
  * makes the functions for one scale; they are stubs that call common code with

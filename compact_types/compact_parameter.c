@@ -8,12 +8,12 @@
  * operator, as in d IN ($1, $2) and in coalesce(d, $1), the parser gives the
  * parameter the narrow type, and Bind (the protocol message with the values)
  * calls the input function of the type.  The input function must round a value
- * that is only stored, as numeric(p,s) rounds it.  It must not round any other
- * value.  So for a value that the type does not hold exactly, the input
- * function examines the text of the statement: is the parameter only assigned
- * to a column of its type, or cast to that type?  The uses of the parameters
- * cannot be recorded when the statement is parsed, because the library may not
- * be loaded before Bind.
+ * that is only stored, as numeric(p,s) rounds it.  The function must not round
+ * any other value.  So for a value that the type does not hold exactly, the
+ * input function examines the text of the statement: is the parameter only
+ * assigned to a column of its type, or cast to that type?  The uses of the
+ * parameters cannot be recorded when the statement is parsed, because the
+ * library may not be loaded before Bind.
  *
  * EXECUTE assigns its arguments to parameters.  Its arguments are treated in
  * the same way.

@@ -106,8 +106,9 @@ PATTERN_FUNCTIONS(compact_text, compact_text_to_text(PG_GETARG_VARLENA_PP(0)))
 
 /*
  * Return the conditions on an index that core derives from the pattern for a
- * text column.  They are a list of OpExpr with text's operators; their left
- * operands are dummies.  *lossy is set as core sets it, unless lossy is NULL.
+ * text column.  The conditions are a list of OpExpr with text's operators;
+ * their left operands are dummies.  *lossy is set as core sets it, unless
+ * lossy is NULL.
  */
 static List *
 text_conditions(const PatternKind *kind, Node *pattern, Oid collation,

@@ -449,9 +449,9 @@ compact_types_revert(PG_FUNCTION_ARGS)
  *
  * Call revert() for each table of the database that has something to revert,
  * and whose owner the caller is or can become by SET ROLE.  Report the tables
- * that are skipped, and the reason.  Return the rows of revert().  Those of
- * views come last, because more than one table may have caused a view to be
- * created again.
+ * that are skipped, and the reason.  Return the rows of revert().  The rows
+ * of views come last, because more than one table may have caused a view to
+ * be created again.
  */
 PG_FUNCTION_INFO_V1(compact_types_revert_all);
 Datum

@@ -89,9 +89,10 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 	 * seconds4tz has no type like timestamp_operand for the right side of
 	 * seconds4tz = seconds4tz, see compact_literal.c.  timestamptz is already
 	 * the preferred type of the category, and the parser could not choose
-	 * between the two.  Without such a type, the parser takes the operator
-	 * seconds4tz = timestamptz.  It could not choose between this operator
-	 * and an operator timestamptz = seconds4tz, so the latter is called #=#.
+	 * between two preferred types.  Without such a type, the parser takes the
+	 * operator seconds4tz = timestamptz.  It could not choose between this
+	 * operator and an operator timestamptz = seconds4tz, so the operator
+	 * timestamptz = seconds4tz is called #=#.
 	 */
 	if (i != j && is_preferred_twin(left, right))
 	{

@@ -49,8 +49,9 @@
  * Each candidate for the choice at a position is one integer.  Its highest
  * bits are the encoded length, the next bits are smaller for a longer symbol,
  * and the lowest bits are the code.  The cost of the suffix after the symbol
- * has the same form, with the lower bits zero.  So the candidate with the
- * smallest sum of both integers is the choice by the rules above.
+ * is an integer of the same form, whose lower bits are zero.  So the
+ * candidate with the smallest sum of both integers is the choice by the rules
+ * above.
  */
 #define CODE_BITS				14
 #define RANK_SHIFT				CODE_BITS

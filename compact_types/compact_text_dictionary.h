@@ -16,7 +16,7 @@
 /* Longest string, in bytes, that is ever encoded with a dictionary. */
 #define COMPACT_TEXT_DICT_MAX_LENGTH	2000
 
-/* Bytes of a string that are examined to decide whether encoding may pay. */
+/* Bytes of a string that are examined to decide whether to encode it. */
 #define COMPACT_TEXT_PROMISE_LENGTH		48
 
 /* A symbol stands for 1 to 8 bytes of the string. */
