@@ -113,7 +113,7 @@ extern void tp_row_keep_pointers(Relation rel, TupleTableSlot *slot,
 
 /*
  * toast_policy_out_of_line.c: a relation whose cache entry is changed, so that
- * heap's toaster does what the policy wants
+ * heap's toaster follows the policy
  */
 typedef struct TpSteering
 {

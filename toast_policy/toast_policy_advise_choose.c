@@ -3,9 +3,10 @@
  * toast_policy_advise_choose.c
  *	  The choice of toast_policy.advise(): how to store a column.
  *
- * First find out what prevents each way to store the column.  Then choose the
- * recommended one of the others, unless it is hardly better than the present
- * one, and say why, and what the user risks by it.
+ * First find the obstacle, if any, for each way to store the column.  From
+ * the ways without an obstacle, choose the recommended way, unless it is
+ * hardly better than the present way.  Report the reason of the choice, and
+ * its risk for the user.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -242,7 +243,7 @@ tp_other_external(Relation rel, const TpProposal *proposals, int nproposals,
 	return NULL;
 }
 
-/* Find out what prevents the strategies for a column. */
+/* Find the obstacles of the strategies for a column. */
 void
 tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int number)
 {
@@ -376,7 +377,7 @@ tp_proposal_reason(const TpProposal *proposal, int64 bytes)
 	return result;
 }
 
-/* Return what the user risks by the proposal, or NULL. */
+/* Return the risk of the proposal for the user, or NULL. */
 char *
 tp_proposal_risk(const TpProposal *proposal)
 {

@@ -162,8 +162,8 @@ tp_end_row(void)
 }
 
 /*
- * Return true if values of small rows of the table go out of line, so that heap
- * must be told what to do with a row.
+ * Return true if values of small rows of the table go out of line, so that the
+ * access method must tell heap how to store each row.
  */
 static bool
 tp_is_steered(Relation rel)
@@ -577,8 +577,8 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 
 /*
  * VACUUM FULL, CLUSTER and REPACK keep the stored form of values; recompress()
- * decides anew whether to compress them.  heap's callback can do the former
- * unless values of small rows go out of line.
+ * decides anew whether to compress them.  heap's callback can keep the stored
+ * form, unless values of small rows go out of line.
  */
 static void
 tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,

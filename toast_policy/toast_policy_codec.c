@@ -581,13 +581,13 @@ tp_size_limit(int32 rawsize, int32 overhead, int32 room)
 }
 
 /*
- * Compress a value that is in memory and raw, if that pays.
+ * Compress a raw value that is in memory, if this saves space by the rule.
  *
  * room is the largest size, header included, with which the value remains in
  * its row; 0 if the value cannot remain in the row.  If probe is true, examine
  * first whether the data can be compressed at all.  Return a palloc'd value in
  * core's format, or NULL if the raw value is to be stored.  Set *outcome to
- * what was done.
+ * the result, for the statistics.
  */
 struct varlena *
 tp_compress_value(TpCodec codec, int level, const struct varlena *value,

@@ -91,7 +91,7 @@ typedef struct TpSpace
 	Size		free;			/* in the page that is being filled */
 	Size		reserve;		/* space that fillfactor leaves free */
 	int64		left[TP_SPACE_CLASSES]; /* number of pages by free space */
-	/* the same, if no page is used again, as while a table is rewritten */
+	/* pages and free if each row goes to the last page, as in a rewrite */
 	int64		new_pages;
 	Size		new_free;
 	/* for a TOAST table */

@@ -76,7 +76,7 @@ tp_access_method_oid(bool missing_ok)
 
 /*
  * Return true if the relation exists.  Raise an error if the caller does not
- * own it: nobody may queue for a lock on another role's table.
+ * own the relation: nobody may queue for a lock on another role's table.
  */
 static bool
 tp_check_owner(Oid relid)

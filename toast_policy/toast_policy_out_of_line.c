@@ -95,11 +95,12 @@ tp_table_born(Oid relid)
  * change.
  *
  * ALTER TABLE fails if it shall create a TOAST table, and the lock that its own
- * commands need is weaker than an AccessExclusiveLock, as for SET.  It does not
- * tell this lock.  So create the TOAST table here if the transaction has the
- * strong lock for any reason, and create none otherwise.  CREATE TABLE and
- * rewrites always have the strong lock.  They know the options of the TOAST
- * table, so let them create it.
+ * commands need is weaker than an AccessExclusiveLock, as for SET.  ALTER
+ * TABLE does not tell which lock it needs.  So create the TOAST table here if
+ * the transaction has the strong lock for any reason, and create none
+ * otherwise.
+ * CREATE TABLE and rewrites always have the strong lock.  These commands know
+ * the options of the TOAST table, so let them create it.
  */
 bool
 tp_needs_toast_table(Relation rel)

@@ -152,8 +152,9 @@ tp_write_steered(Relation NewHeap, HeapTuple tuple, HeapTuple copy,
  * Write a tuple of OldHeap to NewHeap.  palloc temporary data in the current
  * memory context.  values and isnull must have space for all columns.
  *
- * Only a tuple without other versions gets a plan.  For the others, heap follows
- * its ordinary rule, which brings values of small rows back into the row.
+ * Only a tuple without other versions gets a plan.  For all other tuples, heap
+ * follows its ordinary rule, which brings values of small rows back into the
+ * row.
  */
 void
 tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple, Datum *values,

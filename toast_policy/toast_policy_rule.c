@@ -10,8 +10,8 @@
  * governed columns, whose values the policy compresses, are EXTERNAL.  This
  * file does the work of heap's first round before heap gets the row.  It
  * chooses the values that heap would compress if the governed columns were
- * EXTENDED.  It compresses a chosen value if that pays, and leaves all other
- * values to heap.
+ * EXTENDED.  It compresses a chosen value if this saves space, and leaves
+ * all other values to heap.
  *
  * In a table whose toast_tuple_target says so, governed values also go out of
  * line if the row is small (see toast_policy_out_of_line.c).  This file decides
@@ -661,9 +661,9 @@ tp_row_judge(TpHeapRow *row)
 
 /*
  * Choose the governed values that take at least min_moved bytes in the row.
- * First compress them, if that pays: a value that then takes less stays in the
- * row.  Also choose the values that are out of line and stay there.  Return
- * true if any value is chosen.
+ * First compress them, if this saves space: a value that then takes less stays
+ * in the row.  Also choose the values that are out of line and stay there.
+ * Return true if any value is chosen.
  *
  * heap keeps the pointer of an unchanged value, whether the value is chosen or
  * not.  But UPDATE may have copied the pointer from another row or column.

@@ -62,8 +62,8 @@
 #define TZ_COMPRESSED_HEADER	5
 
 /*
- * Strings of up to this many bytes are not compressed, because it does not
- * pay.
+ * Strings of up to this many bytes are not compressed, because this hardly
+ * saves space.
  */
 #define TZ_MIN_SIZE				64
 

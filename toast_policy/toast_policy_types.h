@@ -19,7 +19,7 @@
 typedef struct TpTypeHeader
 {
 	TpCodec		codec;
-	TpCodec		tried;			/* raw value: codec that did not pay */
+	TpCodec		tried;			/* raw value: codec that saved no space */
 	int32		offset;			/* where the data begin */
 	int32		rawsize;
 } TpTypeHeader;
