@@ -47,11 +47,11 @@ extern bool vp_set_row_pointers(const struct VpLayout *layout);
 /* vertical_partition_owner.c */
 extern void vp_check_owner(Oid relid);
 
-/* What split(), merge() or relink() has done */
+/* Progress of split(), merge() or relink() */
 typedef struct VpProgress
 {
 	bool		active;			/* does one of these functions run? */
-	bool		muted;			/* does code of users within it run another? */
+	bool		muted;			/* does code of users call another one? */
 	int			depth;			/* vp_user_depth() when it began */
 	int			command;		/* number of the command, or 0 */
 	int			phase;

@@ -298,8 +298,9 @@ unqualify(Node *node, void *context)
  * Return true if the function is not immutable.  Each part is altered by its
  * own statement, and a stable function may return different results in two
  * statements.  PostgreSQL's own stable conversions return the same result in
- * both.  The caller accepts these, see is_server_conversion(), because there
- * are no immutable conversions for dates and enums.
+ * both statements.  The caller accepts these conversions, see
+ * is_server_conversion(), because there are no immutable conversions for
+ * dates and enums.
  */
 static bool
 is_not_immutable(Oid function, void *context)

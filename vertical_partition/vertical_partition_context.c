@@ -12,9 +12,10 @@
  *
  * The context of an error has a line for each entry of error_context_stack.
  * vp_call_quietly() empties this stack before it calls a function.  So the
- * context of an error has no lines of the caller, and those of our functions
- * are all there is.  vp_call_quietly() removes them, and raises the error
- * again under the caller's stack, whose lines are added then.
+ * context of an error has only the lines of our functions, and no lines of
+ * the caller.  vp_call_quietly() removes these lines, and raises the error
+ * again under the caller's stack.  Then the server adds the lines of the
+ * caller.
  *
  * Some of our functions run statements that call code of users, such as
  * triggers and functions in constraints.  The lines of this code stay.  So

@@ -141,7 +141,7 @@ count_uses(const Plan *plan, SplitUse *use)
 	count_uses(plan->righttree, use);
 }
 
-/* Return what to say about a split table, or NULL. */
+/* Return the text for a split table in EXPLAIN, or NULL. */
 static char *
 describe_use(const PlannedStmt *stmt, Oid view)
 {

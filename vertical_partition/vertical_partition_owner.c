@@ -376,9 +376,9 @@ vp_hold_schema_name(PG_FUNCTION_ARGS)
  *
  * Prevent changes of the privileges on the relation and its columns until the
  * transaction ends.  The caller has locked the relation, but GRANT and REVOKE
- * take no lock on a relation.  They update its rows in pg_class and
- * pg_attribute, so lock these rows.  Errors: 42501 if the caller does not own
- * the relation.
+ * take no lock on a relation.  GRANT and REVOKE update its rows in pg_class
+ * and pg_attribute, so lock these rows.  Errors: 42501 if the caller does not
+ * own the relation.
  */
 Datum
 vp_hold_privileges(PG_FUNCTION_ARGS)
