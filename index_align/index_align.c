@@ -8,8 +8,8 @@
  * longer than necessary, so that a listing never holds two locks for which
  * another session waits.  Some indexes are skipped: an index that is dropped
  * meanwhile, a temporary index of another session, and an unlogged index while
- * the server is in recovery.  This session cannot read the pages of the latter
- * two.
+ * the server is in recovery.  This session cannot read the pages of such a
+ * temporary or unlogged index.
  *
  * Indexes of system catalogs and TOAST tables are left out, because the server
  * never changes their alignment.

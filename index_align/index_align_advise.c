@@ -88,7 +88,7 @@ ia_blocker(const IaIndex *index)
 	return NULL;
 }
 
-/* Find out what item_alignment = auto would change about an open index. */
+/* Find the alignment that item_alignment = auto would give an open index. */
 static void
 ia_examine(Relation rel, const IaIndex *index, IaAdvice *advice)
 {

@@ -285,7 +285,7 @@ ia_estimate(Oid indexid, int alignment, double pages, double tuples, IaEstimate 
  * index_align.estimated_ratio(relation regclass, alignment int, pages bigint,
  * tuples float8) returns float8
  *
- * Return what ia_estimate() estimates, or NULL if it cannot.
+ * Return the result of ia_estimate(), or NULL if there is none.
  */
 Datum
 ia_estimated_ratio(PG_FUNCTION_ARGS)

@@ -693,9 +693,9 @@ ia_restore_stock(PG_FUNCTION_ARGS)
  * returns setof text
  *
  * Return the commands that restore_stock() would run with the same arguments,
- * in order, for psql's \gexec.  Give the same warnings.  The first command is
- * a SET that the other commands need.  Return no rows if there is nothing to
- * do.
+ * in order, for psql's \gexec.  Give the warnings that restore_stock() would
+ * give.  The first command is a SET that the other commands need.  Return no
+ * rows if there is nothing to do.
  */
 Datum
 ia_restore_stock_commands(PG_FUNCTION_ARGS)

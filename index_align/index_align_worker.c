@@ -107,8 +107,8 @@ ia_execute(const IaIndex *index, const char *command)
 		PopActiveSnapshot();
 
 	/*
-	 * CreatePortal() drops what a failed command has left of the unnamed
-	 * portal.
+	 * If a failed command has left the unnamed portal, CreatePortal() drops
+	 * it.
 	 */
 	portal = CreatePortal("", true, true);
 	portal->visible = false;
