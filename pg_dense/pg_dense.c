@@ -3,9 +3,10 @@
  * pg_dense.c
  *	  Module header of the pg_dense library: sizes, progress and refusals.
  *
- * The advice itself is PL/pgSQL.  These functions are what PL/pgSQL has not
- * got: the size of a relation that is not opened, the progress slots of the
- * backend, and an error without the lines of our functions in its context.
+ * The advice itself is written in PL/pgSQL.  PL/pgSQL has no functions for
+ * the size of a relation that is not opened, for the progress slots of the
+ * backend, or for an error without the lines of our functions in its
+ * context.  So these functions are in C.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -90,8 +91,8 @@ pg_dense_file_bytes(PG_FUNCTION_ARGS)
  * dense_internal.set_progress(rel oid, tables_done, tables_total,
  * bytes_done, bytes_total) returns void
  *
- * Show in the progress slots of this backend what report() does.  A null
- * relation ends it.
+ * Show the progress of report() in the progress slots of this backend.  A
+ * null relation ends it.
  */
 Datum
 pg_dense_set_progress(PG_FUNCTION_ARGS)

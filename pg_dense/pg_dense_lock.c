@@ -241,11 +241,11 @@ ask(Oid relid, const char *query, Answer *result)
  * dense_internal.split_parts(view oid, OUT hot oid, OUT cold oid,
  *							  OUT cold_columns name[], OUT locked boolean)
  *
- * Return the parts of a split view, without waiting for a lock.  They are null
- * if it is no split view, or if another session has locked it.  The caller has
- * checked that vertical_partition_internal.layout() can be trusted.  Every
- * role may call this function without that check, so cast what layout()
- * returns.
+ * Return the parts of a split view, without waiting for a lock.  The parts are
+ * null if the relation is no split view, or if another session has locked it.
+ * The caller has checked that vertical_partition_internal.layout() can be
+ * trusted.  Every role may call this function without that check, so cast the
+ * result of layout().
  */
 Datum
 pg_dense_split_parts(PG_FUNCTION_ARGS)

@@ -3,7 +3,7 @@
  * pg_dense_reference.c
  *	  The type relation_reference: a relation that may be renamed.
  *
- * The rows about what apply() has done must find their relations after these
+ * The rows of dense.applied must find their relations after the relations
  * were renamed or moved to another schema, after pg_upgrade, and after a
  * restore into another database, where OIDs differ.  So the type contains an
  * OID, but its output is the present name of the relation, which pg_dump
@@ -11,10 +11,11 @@
  * looked up each time, because a dump may omit tables, and creates indexes
  * last.  The type compact_types.column_reference does the same for columns.
  *
- * If a role that is no superuser has written such a name, the reference has
- * its OID.  Then the name means only a relation that this role may own, and
- * nothing else is dumped: a superuser who restores the dump must not give the
- * row a meaning that its author could not give it.
+ * If a role that is no superuser has written such a name, the reference
+ * contains the OID of this role.  Then the name refers only to a relation
+ * that this role owns, and a dump contains no other name: a superuser who
+ * restores the dump must not give the row a meaning that its author could not
+ * give it.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
