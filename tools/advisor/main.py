@@ -34,14 +34,14 @@ INTERRUPTED = 130
 LOST = ("08", "57")
 UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
-HELP = """Tell what pg_dense would save in a database, before anything is installed there.
+HELP = """Estimate how much pg_dense would save in a database, before anything is installed there.
 
 DATABASE is the name of a database, a connection string or a URI.  The usual environment variables
 of PostgreSQL's programs, such as PGHOST, are in effect.
 
 The tool writes nothing in the database.  Everything runs in READ ONLY transactions.  It does
 not wait for locks for longer than two seconds.  A standby is enough, and so is a role that may read
-some of the tables.  The others are counted.
+some of the tables.  The tool only counts the tables that the role may not read.
 
 The figures come from one of three sources, and the first lines of the report name it:
 
@@ -51,17 +51,18 @@ The figures come from one of three sources, and the first lines of the report na
    of an instance on this machine, on which the extensions are installed, asks
    the advisors there, and extends the answer to the size of the tables.  All
    that happens in a transaction that is rolled back at the end.  No object is
-   left in the scratch database; its catalogs have dead rows, so drop it
-   afterwards.  It must be another database than DATABASE.
+   left in the scratch database.  But its catalogs then have dead rows, so drop
+   the scratch database afterwards.  It cannot be DATABASE itself.
    Connect to DATABASE as a role that may read the tables and has no other
    privilege: GRANT pg_read_all_data.  When a query is planned, the server can
    run functions that owners of tables have written, as the role that reads.
    The tool takes no sample of a table if it finds such a function.
-3. Otherwise the statistics that ANALYZE has left.  Compact text is not
-   counted in the total then, because statistics do not tell what it saves.
+3. Otherwise the statistics that ANALYZE has left.  Compact text is then not
+   counted in the total, because statistics do not tell how much it saves.
 
-Most changes have a risk: a narrower type refuses values that the type of
-today accepts.  The report names it.  --without-risk leaves these changes out.
+Most changes have a risk: for example, a narrower type refuses values that the
+present type accepts.  The report names the risk.  --without-risk leaves such
+changes out.
 
 \b
 Examples:
@@ -94,7 +95,7 @@ class Bytes(click.ParamType):
     "--html",
     type=click.Path(dir_okay=False, readable=False),
     metavar="FILE",
-    help="Also write the report as a page, one file that needs no other.",
+    help="Also write the report as an HTML page, in one file.",
 )
 @click.option(
     "--scratch",
@@ -125,7 +126,7 @@ class Bytes(click.ParamType):
     default="1MB",
     show_default=True,
     metavar="SIZE",
-    help="Only count smaller tables.",
+    help="Count smaller tables, but do not examine them.",
 )
 @click.option(
     "--top",
@@ -133,7 +134,7 @@ class Bytes(click.ParamType):
     default=20,
     show_default=True,
     metavar="N",
-    help="Tables to list; the total is that of all.",
+    help="Number of tables to list; the total counts all tables.",
 )
 def cli(
     database: str,
