@@ -61,7 +61,7 @@ def common(command: Callable) -> Callable:
             callback=_writable,
             help="File for the results; default: build/bench/results/STUDY.json, or STUDY-NUMBER.json for another major version.",
         ),
-        click.option("--quick", is_flag=True, help="A smoke run, which proves nothing."),
+        click.option("--quick", is_flag=True, help="A smoke run, whose figures have no meaning."),
         seed,
     ):
         command = option(command)
