@@ -176,7 +176,7 @@ like(
 	$article,
 	qr/ assumption: .* stock: values in the statistics are \d+ to 1\d{4};/,
 	'the assumption');
-like($out, qr/^- The tool does not see CHECK constraints\./m, 'and what it does not see');
+like($out, qr/^- The tool reads no CHECK constraints\./m, 'and what it does not read');
 like($article, qr/ risk: stock: values outside of 0 to 65535 will be refused;/, 'the risk');
 like(
 	$article,
@@ -203,7 +203,7 @@ like(
 	qr/^app\."fresh \\x1b\[2J"\n  remark: no estimate: never analyzed; run ANALYZE$/m,
 	'a table without statistics, and control characters made visible');
 unlike($out, qr/[^\n -~]/, 'no control character, and nothing but ASCII');
-my ($report) = $out =~ /\A(.*)^What to type next$/ms;
+my ($report) = $out =~ /\A(.*)^Next commands$/ms;
 is_deeply([ grep { length > 80 } split /\n/, $report ], [], 'the report has 80 columns');
 my ($now, $after, $saved) = $out =~ /^In bytes: (\d+) now, (\d+) after, (\d+) saved$/m;
 is($now - $after, $saved, 'the total adds up');

@@ -608,7 +608,7 @@ def toast(table: Table, target: Target) -> list[Line]:
             f"compress large values in another way: {size(table.toast)} are in the TOAST table",
             None,
             "low",
-            f"now {how}; statistics do not tell what another way saves, toast_policy.advise()"
+            f"now {how}; statistics do not tell how much another way saves, toast_policy.advise()"
             " measures it",
         )
     ]

@@ -23,7 +23,7 @@ from advisor.report import (
 from advisor.target import Table, Target, plain_ident
 
 RISKY = "compact_types_with_risk "
-# proposals to apply that "What to type next" has
+# proposals to apply in "Next commands"
 MOST_STEPS = 3
 WITHOUT_RISK = """
 SELECT r.proposal FROM dense.report(%(budget)s::int4, %(table)s::oid::regclass, 0, false) r

@@ -192,22 +192,22 @@ def make(
     if scratch is None:
         report.source = "plain statistics (pg_stats), confidence medium or low"
         report.facts = [
-            "No row was read, and nothing was installed. Each line says what it assumes.",
-            "Values that are outside of the statistics can prevent a type.",
-            "compact_text is an option and not counted: statistics do not tell what it saves.",
+            "No row was read, and nothing was installed. Each line names its assumption.",
+            "Values that the statistics do not contain can prevent a type.",
+            "compact_text is only an option: statistics do not tell how much it saves.",
         ]
     else:
         report.source = "a sample of rows, copied to the scratch database, confidence medium"
         report.facts = [
             "The advisors saw the sample, and the figures are extended to the whole table.",
             "Values that are not in the sample can prevent a type.",
-            "No object is left in the scratch database; its catalogs have dead rows, so drop it"
-            " afterwards.",
+            "No object is left in the scratch database. But its catalogs have dead rows, so drop"
+            " this database afterwards.",
         ]
     report.facts += [
         "Free space that a rewrite returns is not counted as a saving.",
-        "Objects that use a column, such as views and functions, were not looked at.",
-        "The tool does not see CHECK constraints. They can prevent a type, or rule out its risk.",
+        "Objects that use a column, such as views and functions, were not examined.",
+        "The tool reads no CHECK constraints. They can prevent a type, or rule out its risk.",
         risk_fact(with_risk),
     ]
     if scratch is None:
@@ -322,7 +322,7 @@ REASONS = {
 
 
 def skip(report: Report, tables: list[Table], min_size: int) -> None:
-    """Count the tables that are not looked at."""
+    """Count the tables that are not examined."""
     groups: dict[str, list[Table]] = defaultdict(list)
     for table in tables:
         if table.status is not None:
@@ -352,7 +352,7 @@ def shell_quote(word: str) -> str:
 def steps(
     target: Target, report: Report, database: str, scratch: str | None, without_risk: bool
 ) -> list[Step]:
-    """Return what to type next.  A password in the connection string is not repeated."""
+    """Return the commands to run next.  A password in the connection string is not repeated."""
     info = target.info
     words = ["psql"]
     if info["host"]:
@@ -384,11 +384,13 @@ def steps(
         if line.statement.startswith("ANALYZE") and is_plain(line.statement)
     ]
     if bare:
-        result.append(Step("give tables without statistics some", command("; ".join(bare[:5]))))
+        result.append(
+            Step("collect statistics for tables without statistics", command("; ".join(bare[:5])))
+        )
     if scratch is None:
         result.append(
             Step(
-                "better figures, without installing anything on that server: an instance on this"
+                "get better figures without an installation on that server, by an instance on this"
                 " machine that has the extensions",
                 f"createdb -T template0 -E {target.encoding} -l C scratch\n"
                 f"tools/advise {again} --scratch scratch",
@@ -396,13 +398,13 @@ def steps(
         )
     result.append(
         Step(
-            "install the extensions on the server; PG_CONFIG is that of the server",
+            "install the extensions on the server, with the pg_config of this server",
             "make install PG_CONFIG=/path/to/pg_config",
         )
     )
     result.append(
         Step(
-            "create them in the database, as a superuser",
+            "create the extensions in the database, as a superuser",
             command(
                 "CREATE EXTENSION pg_dense; CREATE EXTENSION compact_types;"
                 " CREATE EXTENSION toast_policy; CREATE EXTENSION vertical_partition"

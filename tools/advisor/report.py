@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 PROPOSAL, OPTION, BLOCKED, REMARK = "proposal", "option", "blocked", "remark"
 STOCK, PATCHED = "stock", "patched"
-USE_MIN_SIZE = "; use --min-size 0 to look at them"
+USE_MIN_SIZE = "; use --min-size 0 to examine them"
 
 
 @dataclass
@@ -67,7 +67,7 @@ class TableReport:
 
 @dataclass
 class Skipped:
-    """Tables that were not looked at."""
+    """Tables that were not examined."""
 
     reason: str
     bytes: int | None = None
@@ -76,7 +76,7 @@ class Skipped:
 
 @dataclass
 class Step:
-    """What to type next, and what for."""
+    """A command to run next, and its purpose."""
 
     what: str
     command: str

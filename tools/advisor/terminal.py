@@ -96,12 +96,12 @@ def show(report: Report, top: int) -> None:
         details(screen, report, table)
     if report.skipped:
         screen.print()
-        screen.print("Not looked at", "bold")
+        screen.print("Not examined", "bold")
         for skipped in report.skipped:
             bytes_ = f" ({size(skipped.bytes)})" if skipped.bytes is not None else ""
             screen.print(f"- {skipped.reason}{bytes_}{skipped.hint}")
     screen.print()
-    screen.print("What to type next", "bold")
+    screen.print("Next commands", "bold")
     for step in report.steps:
         screen.print(f"# {step.what}", "dim")
         # a command that is folded could not be copied
