@@ -141,7 +141,7 @@ def to_apply(report: Report) -> list[Line]:
 
 
 def steps(report: Report, command: Callable[[str], str]) -> list[Step]:
-    """Return how to apply what saves most, and how to take it back."""
+    """Return the commands that apply the largest savings, and take them back."""
     result = []
 
     def apply(what: str, name: str) -> None:
@@ -151,10 +151,10 @@ def steps(report: Report, command: Callable[[str], str]) -> list[Step]:
         what = "apply a proposal; it locks the table while it runs"
         if line.without_risk:
             apply(what, line.without_risk)
-            what = "or with more columns; it locks the table, too"
+            what = "or apply it with more columns; this locks the table, too"
         if line.risk:
             what += "; it has a risk, see above"
         apply(what, line.proposal)
-    result.append(Step("see what is in place", command("SELECT * FROM dense.status")))
-    result.append(Step("take everything back that you applied", command("CALL dense.undo()")))
+    result.append(Step("see the changes that are in place", command("SELECT * FROM dense.status")))
+    result.append(Step("take back everything that you applied", command("CALL dense.undo()")))
     return result
