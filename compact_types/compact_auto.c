@@ -323,8 +323,8 @@ report_missing(const CompactAutoContext *context)
 		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", strVal(lfirst(lc)));
 	ereport(NOTICE,
 			(errmsg("some columns of table \"%s\" get no compact type", context->relname),
-			 errdetail_plural("Extension that is not in this database: %s.",
-							  "Extensions that are not in this database: %s.",
+			 errdetail_plural("Missing extension: %s.",
+							  "Missing extensions: %s.",
 							  list_length(context->missing), names.data),
 			 errhint("Use CREATE EXTENSION before creating the table.")));
 }

@@ -348,7 +348,7 @@ check_references(const Advice *advice, List *views, const SavedView *saved)
 			ereport(ERROR,
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					 errmsg("view %s would call other functions than before", saved->name),
-					 errdetail("It would call %s.", format_procedure_qualified(lfirst_oid(lc))),
+					 errdetail("The view would call %s.", format_procedure_qualified(lfirst_oid(lc))),
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 }

@@ -144,7 +144,7 @@ use_note(const Advice *advice, AdviseColumn *column, const char *old_type,
 	memset(old, 0, sizeof(OldType));
 	if (name == NULL || strcmp(name, new_type) != 0 || att->atttypmod != new_typmod)
 	{
-		column->reason = psprintf("It was converted to %s, but has type %s now.",
+		column->reason = psprintf("The column was converted to type %s, but has type %s now.",
 								  new_type, format_type_with_typemod(att->atttypid, att->atttypmod));
 		return false;
 	}
@@ -509,11 +509,11 @@ compact_types_revert_all(PG_FUNCTION_ARGS)
 	foreach(lc, others)
 		ereport(NOTICE,
 				(errmsg("skipping table \"%s\"", (char *) lfirst(lc)),
-				 errdetail("It belongs to a role that you cannot become by SET ROLE.")));
+				 errdetail("The table belongs to a role that you cannot become by SET ROLE.")));
 	foreach(lc, kinds)
 		ereport(NOTICE,
 				(errmsg("skipping table \"%s\"", (char *) lfirst(lc)),
-				 errdetail("It is partitioned, a partition, part of an inheritance tree, a foreign table or a materialized view."),
+				 errdetail("The table is partitioned, a partition, part of an inheritance tree, a foreign table or a materialized view."),
 				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE, or create the table again.")));
 	foreach(lc, tables)
 	{

@@ -228,7 +228,7 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE;
 CREATE TYPE compact_types.column_reference (
   INPUT = compact_types.column_reference_in, OUTPUT = compact_types.column_reference_out,
   INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = plain);
-COMMENT ON TYPE compact_types.column_reference IS 'a column, which may be renamed; in the tables that revert() reads';
+COMMENT ON TYPE compact_types.column_reference IS 'reference to a column, also after the column is renamed; for the tables that revert() reads';
 CREATE FUNCTION compact_types.column_reference(relation oid, attnum int2) RETURNS compact_types.column_reference
 AS 'MODULE_PATHNAME', 'compact_types_column_reference'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
@@ -238,7 +238,7 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION compact_types.referenced_attnum(compact_types.column_reference) RETURNS int2
 AS 'MODULE_PATHNAME', 'compact_types_referenced_attnum'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION compact_types.column_reference(oid, int2) IS 'reference to the column of that number of a table';
+COMMENT ON FUNCTION compact_types.column_reference(oid, int2) IS 'reference to a column of a table, by the number of the column';
 COMMENT ON FUNCTION compact_types.referenced_table(compact_types.column_reference) IS 'OID of the table of the column';
 COMMENT ON FUNCTION compact_types.referenced_attnum(compact_types.column_reference) IS 'number of the column';
 

@@ -560,7 +560,7 @@ unlike(types('v_off'), qr/compact/, 'auto_varchar without auto does nothing');
 #
 is( run('CREATE TABLE missing (a char(2), b char(3), c char(2), d char(200))'), <<'EOT',
 NOTICE:  some columns of table "missing" get no compact type
-DETAIL:  Extensions that are not in this database: compact_char2, compact_char3.
+DETAIL:  Missing extensions: compact_char2, compact_char3.
 HINT:  Use CREATE EXTENSION before creating the table.
 EOT
 	'one notice names all missing extensions');
@@ -585,7 +585,7 @@ CREATE EXTENSION compact_char8 SCHEMA later;
 SQL
 like(
 	run('CREATE TABLE t (c char(24), d char(8))', 'impostor'),
-	qr/that is not in this database: compact_char24\./,
+	qr/Missing extension: compact_char24\./,
 	'a domain with the name of a compact type does not count as the extension');
 is( types('t', 'impostor'),
 	'c character(24), d later.compact_char8',

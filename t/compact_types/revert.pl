@@ -422,7 +422,7 @@ my ($ret, $stdout, $stderr) = $node->psql(
 is($ret, 0, 'revert_all() by a user without privileges succeeds');
 like(
 	$stderr,
-	qr/NOTICE:  skipping table "locked"\nDETAIL:  It belongs to a role that you cannot become/,
+	qr/NOTICE:  skipping table "locked"\nDETAIL:  The table belongs to a role that you cannot become/,
 	'revert_all() names the table that it leaves out');
 $locker->query_safe('ROLLBACK');
 

@@ -510,7 +510,7 @@ as_role($node, 'app', 'role_a',
 fails(
 	$superuser,
 	q{SELECT compact_types.convert('role_a.overloaded', '{c}', narrow => true)},
-	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.same\(public\.compact_char9\)/s,
+	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  The view would call shared\.same\(public\.compact_char9\)/s,
 	'convert() with a view that would call a function for the new type');
 as_role($node, 'app', 'role_a', <<'SQL');
 DROP FUNCTION shared.same(compact_char9);
@@ -520,7 +520,7 @@ SQL
 fails(
 	$superuser,
 	q{SELECT compact_types.convert('role_a.overloaded', '{c}', narrow => true)},
-	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.is_same\(/s,
+	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  The view would call shared\.is_same\(/s,
 	'convert() with a view that would call an operator for the new type');
 as_role($node, 'app', 'role_a', 'DROP OPERATOR shared.=== (compact_char9, compact_char9)');
 $node->safe_psql('app',
