@@ -4,7 +4,7 @@
 \echo Use "CREATE EXTENSION pg_dense" to load this file. \quit
 
 CREATE SCHEMA dense;
-COMMENT ON SCHEMA dense IS 'a report of what the features of pg_dense would save, and the commands to apply and undo it';
+COMMENT ON SCHEMA dense IS 'a report of the savings that the features of pg_dense propose, and procedures to apply and undo proposals';
 GRANT USAGE ON SCHEMA dense TO PUBLIC;
 
 -- What the functions of the schema dense call, with the privileges of their caller.
@@ -1138,7 +1138,7 @@ AS $$
     FROM dense_internal.report(dense_internal.check_arguments($1, $2, $3, $4), $2, $3, $4) p
 $$;
 COMMENT ON FUNCTION dense.report(int4, regclass, bigint, boolean) IS
-'what the features of pg_dense would save in this database: a row for each proposal, and the total';
+'proposals of the features of pg_dense for this database, a row for each, and the total saving';
 
 --
 -- What was applied
@@ -1188,7 +1188,7 @@ CREATE TABLE dense.applied (
         AND pg_catalog.cardinality(old_compression) = pg_catalog.cardinality(old_storage)),
     CHECK (old_storage OPERATOR(pg_catalog.<@) '{p,e,x,m}'::"char"[]
         AND old_compression OPERATOR(pg_catalog.<@) '{p,l,""}'::"char"[]));
-COMMENT ON TABLE dense.applied IS 'what apply() has done, for undo() and status';
+COMMENT ON TABLE dense.applied IS 'changes that apply() has made, for undo() and status';
 GRANT SELECT, INSERT, DELETE ON dense.applied TO PUBLIC;
 GRANT SELECT, USAGE ON SEQUENCE dense.applied_id TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dense.applied', 'WHERE relation::text <> ''-''');
@@ -1796,7 +1796,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE dense.undo(bigint[]) IS
-'take back what apply() did, newest first: all on relations that you own, or the rows of dense.applied with these numbers';
+'take back changes of apply(), newest first: all changes of relations that you own, or the rows of dense.applied with these numbers';
 
 --
 -- What is in place
