@@ -5,7 +5,7 @@
 -- This schema has the functions and views that users call and read.  It also has the functions that
 -- the definitions of split views and of triggers name, because a dump contains these names.
 CREATE SCHEMA vertical_partition;
-COMMENT ON SCHEMA vertical_partition IS 'split() and merge(), and the functions and views that go with them';
+COMMENT ON SCHEMA vertical_partition IS 'split() and merge(), and other functions and views for split tables';
 GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
 
 -- This schema has all other functions.  PUBLIC needs the USAGE privilege on it: split(), merge(),

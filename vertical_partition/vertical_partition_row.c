@@ -206,7 +206,7 @@ vp_surrogate_key(VpRow *row)
 				 errmsg("column \"%s\" of table \"%s\" has lost its default",
 						get_attname(row->layout.cold, row->layout.cold_link, false),
 						RelationGetRelationName(row->cold.rel)),
-				 errhint("It is the key that links the parts of a split table, and needs a sequence.")));
+				 errhint("The column is the key that links the parts of a split table, and needs a sequence.")));
 	return key;
 }
 
