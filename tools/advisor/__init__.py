@@ -1,1 +1,1 @@
-"""What tools/advise does: an estimate of what the features of pg_dense would save."""
+"""The code of tools/advise: an estimate of the savings of the features of pg_dense."""

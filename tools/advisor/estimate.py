@@ -1,4 +1,4 @@
-"""Estimates of what the features would save in a table.
+"""Estimates of the savings of the features in a table.
 
 The types of columns come from the statistics of the target (rules.py), or from advise() in a
 scratch database (scratch.py).  Everything here is a ratio: the model's size after the change to
