@@ -5,11 +5,12 @@
  *
  * The rows of the table, or of a sample of its pages, are read up to three
  * times.  The first pass finds the properties that all values share; the
- * proposals follow from these.  The second pass computes the exact sizes of
- * some rows with the present types and with the proposed types.  These sizes
- * serve to find the best order of the columns.  The third pass fills simulated
- * pages with rows of the exact sizes, and simulates TOAST, too.  Where the new
- * size depends on the value, the passes convert the value with the real cast.
+ * proposals follow from these properties.  The second pass computes the exact
+ * sizes of some rows with the present types and with the proposed types.
+ * These sizes serve to find the best order of the columns.  The third pass
+ * fills simulated pages with rows of the exact sizes, and simulates TOAST,
+ * too.  Where the new size depends on the value, the passes convert the value
+ * with the real cast.
  *
  * The advice writes nothing, so that advise() works on a standby as well.
  *

@@ -11,10 +11,10 @@
  * and no alignment padding, and the attributes behind it keep a constant
  * offset.
  *
- * The type means the same as char(n), except that the limit is N bytes, not
- * characters, and that no value is ever cut.  Trailing blanks do not count,
- * output is padded with blanks to N characters, and comparison follows the
- * collation.
+ * The type has the semantics of char(n), except that the limit is N bytes,
+ * not characters, and that no value is ever cut.  Trailing blanks do not
+ * count, output is padded with blanks to N characters, and comparison
+ * follows the collation.
  *
  * One set of C functions serves every length.  Each function finds its type in
  * its own catalog row (the function's OID is in flinfo).  A type that is

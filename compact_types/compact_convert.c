@@ -4,13 +4,13 @@
  *	  Carry out the advice on a table, in one rewrite.
  *
  * compact_types.convert() locks the table, makes the advice from all rows, and
- * looks for everything that ALTER TABLE cannot carry over.  If it finds
- * anything, it refuses before it changes anything.  Then one ALTER TABLE
- * changes all columns.  Views that use the columns are dropped before it, and
- * created again afterwards.  All properties of the new view except its query
- * are compared with those of the old view, so that nothing gets lost silently.
- * Everything is one transaction: any error leaves the table and the views as
- * they were.
+ * looks for everything that ALTER TABLE cannot carry over.  If it finds an
+ * obstacle, it raises an error before it changes anything.  Then one ALTER
+ * TABLE changes all columns.  Views that use the columns are dropped before
+ * the ALTER TABLE, and created again afterwards.  All properties of the new
+ * view except its query are compared with those of the old view, so that
+ * nothing gets lost silently. Everything is one transaction: any error leaves
+ * the table and the views as they were.
  *
  * Privileges.  The caller may be a superuser, while the table belongs to a
  * user who wants to become a superuser.  Therefore each statement that calls

@@ -7,9 +7,9 @@
  * call core's function.  Core also derives index conditions and a selectivity
  * estimate from a pattern.  Core's support functions know only text.  So this
  * file calls them with a text in place of the value, and with text's btree
- * family in place of the index's family.  It then translates each condition
- * that they return into the same condition on our type: the operator of our
- * type has the same btree strategy as core's operator.
+ * family in place of the index's family.  Then this file translates each
+ * condition that they return into the same condition on our type: the
+ * operator of our type has the same btree strategy as core's operator.
  *
  * An index for patterns has the collation C.  Such an index serves "=" as
  * well, because only identical strings are equal in every collation that our

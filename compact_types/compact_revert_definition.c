@@ -8,9 +8,9 @@
  * the definition would still call the function of text.  So if the conversion
  * alters the text of a definition, the former text is recorded in
  * compact_types.definitions.  revert() uses the former text only if the
- * definition still has the text that was recorded as the new text.  It runs
- * the former text as the owner of the table or view, who must be the recorded
- * owner.
+ * definition still has the text that was recorded as the new text.  revert()
+ * runs the former text as the owner of the table or view, who must be the
+ * recorded owner.
  *
  * Stand-ins.  If a constraint or view compares two columns that are both
  * narrow, its text contains a cast to a stand-in, a type that

@@ -3,10 +3,10 @@
  * compact_text.c
  *	  Variable-length strings in an encoded form: compact_text.
  *
- * A value means the same as the equal text.  Comparison follows the collation,
- * trailing blanks are significant, and compact_text(n) has a limit of n
- * characters as varchar(n) has.  The hash of a value equals the hash of the
- * equal text.  An implicit cast to text lets functions of text accept a
+ * A value has the semantics of the equal text.  Comparison follows the
+ * collation, trailing blanks are significant, and compact_text(n) has a limit
+ * of n characters as varchar(n) has.  The hash of a value equals the hash of
+ * the equal text.  An implicit cast to text lets functions of text accept a
  * compact_text.
  *
  * Copyright (c) 2026, pg_dense contributors
