@@ -5,10 +5,10 @@
  *
  * For a table without large values, look only into catalogs and statistics.
  * In other tables, read random pages, and find the columns that have values
- * that heap has compressed or moved out of line, or that fill a row.  Measure each of these columns
- * as toast_policy.compare() does.  Propose the recommended way to store it,
- * unless it is hardly better than the present one, and unless an object of the
- * database prevents it.
+ * that heap has compressed or moved out of line, or that fill a row.  Measure
+ * each of these columns as toast_policy.compare() does.  Propose the
+ * recommended way to store the column, unless this way is hardly better than
+ * the present one, and unless an object of the database prevents the change.
  *
  * If all tables are wanted, examine each of them in a subtransaction, and roll
  * it back.  So an error about one table is no error for the whole, and a call

@@ -8,8 +8,8 @@
  * PARTITION OF.  The values of a table created in this way would not be
  * compressed at all.  For LIKE and PARTITION OF, this file copies the access
  * method as well, unless the statement names an access method.  For INHERITS,
- * and for ALTER TABLE ... ATTACH PARTITION and INHERIT, it only gives a
- * warning, because pg_dump writes these statements also for tables that use
+ * and for ALTER TABLE ... ATTACH PARTITION and INHERIT, this file only gives
+ * a warning, because pg_dump writes these statements also for tables that use
  * heap on purpose.
  *
  * A hook on utility statements copies the access method or warns, so the

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_recompress.c
- *	  toast_policy.recompress(): rewrite a table and judge its values anew.
+ *	  toast_policy.recompress(): rewrite a table, and store its values anew.
  *
  * The rewrite works as in VACUUM FULL.  It keeps every row version that a
  * transaction may still need, swaps files at the end, and reports its progress

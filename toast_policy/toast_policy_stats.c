@@ -4,10 +4,11 @@
  *	  Count for each table the values that the policy examined, by outcome.
  *
  * A backend counts in its own hash table.  When a transaction ends, the
- * backend adds the counts to the shared table.  It does so also for an aborted
- * transaction, because that transaction compressed values, too.  The shared
- * table has a fixed number of places.  When all places are taken, further
- * tables share one place, which the view shows without a name.
+ * backend adds the counts to the shared table.  The backend also adds the
+ * counts of an aborted transaction, because that transaction compressed
+ * values, too.  The shared table has a fixed number of places.  When all
+ * places are taken, further tables share one place, which the view shows
+ * without a name.
  *
  * From 17 on, the shared table needs no preloading.  Before 17, it exists only
  * if the library is in shared_preload_libraries; otherwise the view shows the

@@ -5,11 +5,12 @@
  *	  tuple.
  *
  * From PostgreSQL 17.11, src/backend/access/heap/heapam_handler.c, function
- * heapam_relation_copy_for_cluster(): without what only system catalogs need,
- * with tp_copy_tuple() and tp_end_copy() in the place of
+ * heapam_relation_copy_for_cluster(): without the code that only system
+ * catalogs need, with tp_copy_tuple() and tp_end_copy() in the place of
  * reform_and_rewrite_tuple() and end_heap_rewrite(), and for recompress() with
  * a report of rows for the view toast_policy.progress.  15.20 and 18.6 have the
- * same statements there; 19 has another lock on the page, which is taken over.
+ * same statements there; 19 has another lock on the page, which this copy has,
+ * too.
  *
  * Portions Copyright (c) 1996-2024, PostgreSQL Global Development Group
  * Portions Copyright (c) 1994, Regents of the University of California
