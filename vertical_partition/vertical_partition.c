@@ -5,9 +5,10 @@
  *
  * The definition of each split view calls linked().  The support function of
  * linked() loads the library when a statement that uses a split view is
- * planned.  The view's trigger loads it when a row is written through the
- * view.  Some statements, such as TRUNCATE, call neither of these functions.
- * So split() requires the library in session_preload_libraries.
+ * planned.  The view's trigger loads the library when a row is written
+ * through the view.  Some statements, such as TRUNCATE, call neither of
+ * these functions.  So split() requires the library in
+ * session_preload_libraries.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -4,13 +4,13 @@
  *	  Choose the cold columns of a table by the counts of its use.
  *
  * The cost of a split depends on the bytes that updates write and that reads
- * scan.  It also depends on the number of visits to cold rows.  A visit is
- * the access to a cold row after its hot row, which needs a few more pages.
- * There are too many sets of columns to try all of them.  So put columns that
- * the same statements use into a group.  In each step, try all moves of two
- * kinds: move one group to the other part, or make all columns hot that one
- * kind of statement uses.  Keep the move that reduces the cost most.  Stop
- * when no move reduces the cost.
+ * scan.  The cost also depends on the number of visits to cold rows.  A visit
+ * is the access to a cold row after its hot row, which needs a few more
+ * pages.  There are too many sets of columns to try all of them.  So put
+ * columns that the same statements use into a group.  In each step, try all
+ * moves of two kinds: move one group to the other part, or make all columns
+ * hot that one kind of statement uses.  Keep the move that reduces the cost
+ * most.  Stop when no move reduces the cost.
  *
  * The SQL function advise() reads from the catalogs which columns may be
  * moved at all.
