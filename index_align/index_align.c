@@ -588,7 +588,7 @@ ia_index_layout(PG_FUNCTION_ARGS)
  * index.  The server has no such command for a partitioned index, although the
  * index keeps the parameter, and new partitions and dumps get the parameter
  * from it.  The caller must own the index.  Raise an error for other
- * relations, for which the command exists.
+ * relations, for which ALTER INDEX works.
  */
 Datum
 ia_reset_item_alignment(PG_FUNCTION_ARGS)
