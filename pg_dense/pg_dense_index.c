@@ -8,8 +8,9 @@
  * and its columns begin at the next multiple of 8.  Each tuple has a line
  * pointer.  Equal keys share tuples of up to a tenth of a page, where each row
  * takes six bytes, if the index is deduplicated.  A build fills leaf pages up
- * to the fillfactor, and the pages above them up to 70 %.  It moves the last
- * tuple of a full page to the next page, and leaves its key as the high key.
+ * to the fillfactor, and the pages above them up to 70 %.  A build moves the
+ * last tuple of a full page to the next page, and leaves its key as the high
+ * key.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

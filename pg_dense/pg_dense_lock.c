@@ -3,12 +3,12 @@
  * pg_dense_lock.c
  *	  Locks by OID, and questions about relations that may be locked.
  *
- * report() and status are for everybody, and look at all relations.  So they
- * wait for no lock: the owner of one relation could hold it for as long as it
- * likes.  And they must not keep a lock on a relation of another owner, who
+ * Every role may use report() and status, and both look at all relations.  So
+ * they wait for no lock: the owner of a relation could hold its lock for any
+ * time.  And they must not keep a lock on a relation of another owner, who
  * would wait for it.  In contrast, apply() and undo() wait for the relations
- * that they change, but lock them by OID.  Then the name that a statement uses
- * cannot become that of another relation.
+ * that they change, but lock them by OID.  Then the name in a statement cannot
+ * become the name of another relation.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
