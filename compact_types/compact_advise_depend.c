@@ -399,7 +399,7 @@ compact_advise_find_blockers(Advice *advice)
 
 	/*
 	 * Find the objects that depend on a column, except those that ALTER TABLE
-	 * rebuilds.  It rebuilds CHECK, UNIQUE, PRIMARY KEY and NOT NULL
+	 * rebuilds.  ALTER TABLE rebuilds CHECK, UNIQUE, PRIMARY KEY and NOT NULL
 	 * constraints, indexes (examined by compact_advise_check_indexes()), the
 	 * column's own default, and statistics objects without a statistics
 	 * target (a target would be lost).  Sequences are not affected. convert()

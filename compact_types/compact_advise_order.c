@@ -3,9 +3,9 @@
  * compact_advise_order.c
  *	  Search for the order of columns that makes the rows smallest.
  *
- * The sizes of the sampled rows decide which of two orders is better.  They
- * also show which proposals shorten no row, because of alignment; these
- * proposals are withdrawn.
+ * The sizes of the sampled rows decide which of two orders is better.  The
+ * sizes also show which proposals shorten no row, because of alignment;
+ * these proposals are withdrawn.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -190,8 +190,8 @@ compact_advise_revert_statement(const Advice *advice, List *columns)
 
 /*
  * Return a CREATE TABLE statement with the new types and the best column
- * order.  It has the columns with their defaults and NOT NULL, and the storage
- * parameters that the prediction assumes.
+ * order.  The statement has the columns with their defaults and NOT NULL, and
+ * the storage parameters that the prediction assumes.
  */
 char *
 compact_advise_create_statement(const Advice *advice)

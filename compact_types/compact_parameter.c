@@ -676,12 +676,12 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 	}
 
 	/*
-	 * The value is part of an expression.  It may belong to any parameter of
-	 * the narrow type whose argument is neither a literal nor an explicit
-	 * cast to the narrow type.  The planner keeps the locations of literals
-	 * only.  If the planner itself evaluates the cast, it is no longer known
-	 * that the cast is implicit.  In a function that EXECUTE calls for its
-	 * arguments, an error callback is set.
+	 * The value is part of an expression.  The value may belong to any
+	 * parameter of the narrow type whose argument is neither a literal nor an
+	 * explicit cast to the narrow type.  The planner keeps the locations of
+	 * literals only.  If the planner itself evaluates the cast, it is no
+	 * longer known that the cast is implicit.  In a function that EXECUTE
+	 * calls for its arguments, an error callback is set.
 	 */
 	if ((execute != current_execute && error_context_stack != NULL) ||
 		(location >= 0 && call->funcformat != COERCE_IMPLICIT_CAST))

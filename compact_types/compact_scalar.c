@@ -3,9 +3,9 @@
  * compact_scalar.c
  *	  Integers that are narrower than int4, as listed in compact_scalar_list.h.
  *
- * The narrow integers have implicit casts to the wider numeric types.  They
- * have comparison and arithmetic operators with every integer type.
- * Arithmetic returns int8 if one operand is int8, otherwise int4.  A
+ * The narrow integers have implicit casts to the wider numeric types.  The
+ * narrow integers have comparison and arithmetic operators with every integer
+ * type.  Arithmetic returns int8 if one operand is int8, otherwise int4.  A
  * difference or product of two columns must not fail because the columns are
  * narrow; the range is checked when a value is stored.  Bitwise operations of
  * a type with itself return that type, because their result is in its range.

@@ -290,9 +290,9 @@ as_text(const StringType *type)
 }
 
 /*
- * Create the operators of varchar with itself or with text.  They call core's
- * functions of text.  Declare the functions again, since a family requires
- * functions of its operators' types.
+ * Create the operators of varchar with itself or with text.  The operators
+ * call core's functions of text.  Declare the functions again, since a family
+ * requires functions of its operators' types.
  */
 static void
 create_varchar_comparison(const TypeDdl *ddl, const char *left, const char *right)

@@ -4,8 +4,8 @@
  *	  Module header of the compact_types library.
  *
  * Except for settings and for caches in each backend, the library has no state
- * of its own.  It must be preloaded only if compact_types.auto is used.  Each
- * type has its own files.
+ * of its own.  The library must be preloaded only if compact_types.auto is
+ * used.  Each type has its own files.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
