@@ -6,8 +6,8 @@
  *
  * Names in the statements are qualified and quoted.  The statements that take a
  * proposal back restore the STORAGE and COMPRESSION that the column has in the
- * table and in each partition.  They can be run in any order for the columns of
- * a table.
+ * table and in each partition.  The statements can be run in any order for the
+ * columns of a table.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -556,7 +556,7 @@ tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
  * in the compressed form, which chunks also have to hold.  room is the largest
  * size of the compressed form, overhead included, with which it remains in its
  * row (0 if unknown).  The result is the size of the compressed data alone.
- * It is 0 or less if no size is small enough.
+ * The result is 0 or less if no size is small enough.
  *
  * A value that remains in its row, or is not above toast_policy.min_size, only
  * needs to become smaller, because every byte saved in it counts.  Other

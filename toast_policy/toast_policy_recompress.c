@@ -3,10 +3,10 @@
  * toast_policy_recompress.c
  *	  toast_policy.recompress(): rewrite a table, and store its values anew.
  *
- * The rewrite works as in VACUUM FULL.  It keeps every row version that a
- * transaction may still need, swaps files at the end, and reports its progress
- * in pg_stat_progress_cluster.  Only the copying of rows is different: values
- * are fetched and decompressed, and stored as new values would be.  For
+ * The rewrite works as in VACUUM FULL.  The rewrite keeps every row version
+ * that a transaction may still need, swaps files at the end, and reports its
+ * progress in pg_stat_progress_cluster.  Only the copying of rows is
+ * different: values are fetched and decompressed, and stored as new values would be.  For
  * governed columns, the policy decides whether to compress them.  For the other
  * columns, heap does.
  *

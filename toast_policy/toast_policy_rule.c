@@ -8,10 +8,10 @@
  * values out of line, until the row fits.  heap never compresses EXTERNAL
  * columns, and never changes a value that is already compressed.  So the
  * governed columns, whose values the policy compresses, are EXTERNAL.  This
- * file does the work of heap's first round before heap gets the row.  It
- * chooses the values that heap would compress if the governed columns were
- * EXTENDED.  It compresses a chosen value if this saves space, and leaves
- * all other values to heap.
+ * file does the work of heap's first round before heap gets the row.  This
+ * file chooses the values that heap would compress if the governed columns
+ * were EXTENDED.  It compresses a chosen value if this saves space, and
+ * leaves all other values to heap.
  *
  * In a table whose toast_tuple_target says so, governed values also go out of
  * line if the row is small (see toast_policy_out_of_line.c).  This file decides
