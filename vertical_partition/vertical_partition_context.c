@@ -98,8 +98,8 @@ vp_user_depth(void)
 
 /*
  * Remove the statement from the end of the context.  The server has added it
- * as the last entry, in the language of its messages.  It adds no entry for an
- * empty statement.
+ * as the last entry, in the language of its messages.  The server adds no
+ * entry for an empty statement.
  */
 static void
 cut_statement(char *context, const char *statement)

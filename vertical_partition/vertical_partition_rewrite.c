@@ -423,9 +423,9 @@ has_only_own_trigger(Oid view)
 }
 
 /*
- * Return true if only the view's trigger can set the column.  This is so for
- * columns of the cold part, and for columns of the hot part that link it to
- * the cold part.  It is also so for generated columns and columns GENERATED
+ * Return true if only the view's trigger can set the column.  These are the
+ * columns of the cold part, and the columns of the hot part that link it to
+ * the cold part.  The others are generated columns and columns GENERATED
  * ALWAYS AS IDENTITY: the rewriter would have checked their values if the
  * statement named the hot part.
  */

@@ -508,8 +508,8 @@ vp_write_part(VpRow *row, VpPart *part)
 
 /*
  * Write the new version of the row whose parts are in hot.current and
- * cold.current.  The hot row is locked.  It always gets a new version, since
- * it represents the whole row.
+ * cold.current.  The hot row is locked.  The hot row always gets a new
+ * version, since it represents the whole row.
  */
 void
 vp_write_update(VpRow *row)

@@ -10,8 +10,8 @@
  * vertical_partition_truncate.c for TRUNCATE, and vertical_partition_ddl.c for
  * ALTER TABLE and other DDL.
  *
- * VACUUM FULL, CLUSTER and REPACK move the rows of a table.  These commands are
- * refused for cold parts with pointers to their rows.
+ * VACUUM FULL, CLUSTER and REPACK move the rows of a table.  These commands
+ * are refused for cold parts with pointers to their rows.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -3,9 +3,9 @@
  * vertical_partition_write.c
  *	  Write rows through a split view.
  *
- * write_row() is the INSTEAD OF trigger of split views.  It writes rows by the
- * executor's own functions, so that constraints, indexes, foreign keys and
- * triggers of the parts work as for any table.
+ * write_row() is the INSTEAD OF trigger of split views.  The trigger writes
+ * rows by the executor's own functions, so that constraints, indexes, foreign
+ * keys and triggers of the parts work as for any table.
  *
  * A view's trigger gets rows as the statement's snapshot shows them, so that
  * a write could overwrite a concurrent update.  Therefore do the same as
