@@ -551,8 +551,8 @@ ia_auto_alignment(PG_FUNCTION_ARGS)
  *
  * Return the OID, the alignment and the storage parameter, as it was written,
  * of each B-tree of the database that is not as on a stock server.  The
- * alignment is NULL if the index has no pages.  It is also NULL, with a
- * warning, if the metapage is damaged.
+ * alignment is NULL if the index has no pages.  The result is also NULL, with
+ * a warning, if the metapage is damaged.
  */
 Datum
 ia_index_layout(PG_FUNCTION_ARGS)

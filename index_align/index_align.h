@@ -19,8 +19,9 @@
 #include "utils/relcache.h"
 
 /*
- * A B-tree index.  It is not as on a stock server if its pages have another
- * alignment, or if its storage parameter item_alignment is set, or both.
+ * A B-tree index.  The index is not as on a stock server if its pages have
+ * another alignment, or if its storage parameter item_alignment is set, or
+ * both.
  */
 typedef struct IaIndex
 {

@@ -145,9 +145,9 @@ ia_statement(const IaIndex *index, const char *reindex)
 }
 
 /*
- * Return the statement that takes a proposal back.  It leaves the storage
- * parameter as it is now.  Without CONCURRENTLY, both statements may run in a
- * transaction, where no procedure can commit.
+ * Return the statement that takes a proposal back.  This statement keeps the
+ * present storage parameter.  Without CONCURRENTLY, both statements may run
+ * in a transaction, where no procedure can commit.
  */
 static char *
 ia_undo(const IaIndex *index, const char *reindex, bool concurrently)

@@ -12,10 +12,11 @@
  * transaction without a snapshot, a transaction ID, or a lock on a relation.
  *
  * The worker gets the OIDs of the indexes, and makes the commands for an index
- * just before it runs them.  It sends its messages and errors through a queue
- * in dynamic shared memory.  If an index cannot be restored, the worker still
- * restores the other indexes.  If the procedure ends before the worker, by an
- * error, a cancel request or a lost connection, it terminates the worker, too.
+ * just before it runs them.  The worker sends its messages and errors through
+ * a queue in dynamic shared memory.  If an index cannot be restored, the
+ * worker still restores the other indexes.  If the procedure ends before the
+ * worker, by an error, a cancel request or a lost connection, it terminates
+ * the worker, too.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
