@@ -49,8 +49,8 @@ bytes_get_datum(uint64 bytes)
  * pg_stat_get_bgvacuum() returns record
  *
  * Return the one row of the view pg_stat_bgvacuum.  Anybody may call this
- * function.  It reports the counters at the moment of the call, so two calls
- * in one transaction can differ.
+ * function.  The function reports the counters at the moment of the call, so
+ * two calls in one transaction can differ.
  */
 Datum
 pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)
