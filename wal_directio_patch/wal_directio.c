@@ -57,9 +57,9 @@ wd_bytes(uint64 bytes)
 #endif
 
 /*
- * Return a string of the server, or NULL if it is empty.  It can contain the
- * message of a system call, in the encoding of lc_messages, which may differ
- * from the encoding of the database.
+ * Return a string of the server, or NULL if it is empty.  The string can
+ * contain the message of a system call, in the encoding of lc_messages,
+ * which may differ from the encoding of the database.
  */
 static Datum
 wd_text(const char *string, bool *isnull)
