@@ -6,9 +6,9 @@
  * The rewrite works as in VACUUM FULL.  The rewrite keeps every row version
  * that a transaction may still need, swaps files at the end, and reports its
  * progress in pg_stat_progress_cluster.  Only the copying of rows is
- * different: values are fetched and decompressed, and stored as new values would be.  For
- * governed columns, the policy decides whether to compress them.  For the other
- * columns, heap does.
+ * different: values are fetched and decompressed, and stored as new values
+ * would be.  For governed columns, the policy decides whether to compress
+ * them.  For the other columns, heap does.
  *
  * The rows are copied by the access method.  So a table of heap is given to the
  * access method while it is rewritten.  No other session can see that.
