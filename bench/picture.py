@@ -1,7 +1,7 @@
 """A picture of bars in an SVG file of its own, for documents and for the demo.
 
-It has its own background, so that it is legible on a light and on a dark page.  The same bars give
-the same bytes.
+The picture has its own background, so that it is legible on a light and on a dark page.  The same
+bars give the same bytes.
 """
 
 import textwrap

@@ -1,6 +1,6 @@
 """Write the HTML page, doc/benchmarks.md, doc/headline.svg and the figures of README.md.
 
-They come from the JSON files of the studies.
+The data come from the JSON files of the studies.
 """
 
 import re
@@ -357,6 +357,6 @@ def command(
 ) -> None:
     """Write an HTML page, doc/benchmarks.md, doc/headline.svg and the figures in README.md.
 
-    They are made from the results of the studies.
+    The report makes them from the results of the studies.
     """
     run(with_results(), results, html, markdown, readme, drawing)

@@ -1,9 +1,9 @@
 #
 # common.sh - functions that the shell tools of pg_dense share
 #
-# The scripts in tools/ read this file with the . command.  It sets $top (the checkout) and $prog (the
-# tool, as in tools/check, for messages), and defines the functions below.  Messages follow the
-# PostgreSQL style: one line, lower case, no period, on stderr.
+# The scripts in tools/ read this file with the . command.  The file sets $top (the checkout) and
+# $prog (the tool, as in tools/check, for messages), and defines the functions below.  Messages
+# follow the PostgreSQL style: one line, lower case, no period, on stderr.
 #
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 prog=tools/$(basename "$0")

@@ -1,6 +1,6 @@
 """One measured run of a fixed number of transactions.
 
-It gives growth, reads, writes, WAL and prunes, and the time of each slice.
+The run gives growth, reads, writes, WAL and prunes, and the time of each slice.
 """
 
 import time

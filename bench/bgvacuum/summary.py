@@ -111,7 +111,7 @@ class Summary:
     def quality(self, workload: Workload, variants: Sequence[Variant]) -> None:
         """Add metrics of the variant "on".
 
-        They are the bytes that a prune frees, the share of the offered pages that inserts use, and
+        These are the bytes that a prune frees, the share of the offered pages that inserts use, and
         the loss of HOT updates.
         """
         baseline, *others = variants

@@ -1,9 +1,9 @@
 """Compute which updates are HOT, only from sizes: from the free space of pages, and from pruning.
 
-The server may prune a page when it looks up a row on it.  It prunes the page if the page has a dead
-tuple that nobody can see any more, and if one of the following is true: An update has found no room
-on the page.  Less than a tenth of the page is free.  Or the free space is less than the space that
-the fillfactor keeps free.
+The server may prune a page when it looks up a row on it.  The server prunes the page if the page
+has a dead tuple that nobody can see any more, and if one of the following is true: An update has
+found no room on the page.  Less than a tenth of the page is free.  Or the free space is less than
+the space that the fillfactor keeps free.
 """
 
 from collections.abc import Sequence

@@ -103,8 +103,8 @@ def device_counters(device: str | None) -> dict[str, int]:
 def server_counters(connection: psycopg.Connection) -> dict[str, float]:
     """Return cumulative counters of the server.
 
-    They count blocks read from and written to the kernel, blocks written by each type of process,
-    bytes of WAL, and the full-page images in it.
+    The counters count blocks read from and written to the kernel, blocks written by each type of
+    process, bytes of WAL, and the full-page images in it.
     """
     if connection.info.server_version >= 160000:
         blocks = (

@@ -96,7 +96,7 @@ class Comparison:
         """Measure lookups by pgbench.
 
         The time is the CPU time of the postmaster and its children, read after the postmaster has
-        reaped the backend.  It is elapsed time if /proc does not tell the CPU time.
+        reaped the backend.  The result is elapsed time if /proc does not tell the CPU time.
 
         Each kind may have a database of its own, instead of that of the connection.
         """

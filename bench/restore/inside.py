@@ -50,7 +50,8 @@ def create(connection: psycopg.Connection, kind: Kind) -> None:
 def run(connection: psycopg.Connection, kind: Kind) -> dict[str, Any]:
     """Insert the rows into a new table, and return a sample.
 
-    It has the CPU time of each step, the blocks and lookups in the referenced table, and the WAL.
+    The sample has the CPU time of each step, the blocks and lookups in the referenced table, and
+    the WAL.
     """
     create(connection, kind)
     clock = Clock(connection)
@@ -74,7 +75,7 @@ def run(connection: psycopg.Connection, kind: Kind) -> dict[str, Any]:
 def locks(connection: psycopg.Connection, span: tuple[str, str]) -> tuple[int, int]:
     """Return the number of row locks in WAL, and their bytes.
 
-    They are read only once, because reading takes longer the more WAL there is.
+    The WAL is read only once, because reading takes longer the more WAL there is.
     """
     # WAL that is not flushed yet cannot be read.
     connection.execute("SELECT pg_switch_wal()")

@@ -225,7 +225,7 @@ class Study:
     def take_over_long_runs(self, path: Path) -> None:
         """Take over the long runs of a file.
 
-        They are measured from their beginning, so the window of the other runs may differ.
+        Long runs are measured from their beginning, so the window of the other runs may differ.
         """
         samples, environment = earlier(path, self.result, SAME_LONG)
         there = [sample for sample in samples if sample["setting"] == CURVE]

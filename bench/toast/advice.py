@@ -78,7 +78,8 @@ def read_time(cell: Cell, variant: Variant) -> float:
 def regret(cell: Cell, pick: Variant) -> tuple[float, Variant]:
     """Return the factor by which another variant beats the pick, and this variant.
 
-    It must beat the pick in both size and reading.  The factor is 1 if no variant does.
+    The other variant must beat the pick in both size and reading.  The factor is 1 if no variant
+    does.
     """
     beaten = [
         (min(cell.size_ratio(pick, other), read_time(cell, pick) / read_time(cell, other)), other)

@@ -142,7 +142,7 @@ def key_statements(stage: Stage) -> list[str]:
 class _Loader:
     """The work of the threads: a thread loads one table at a time.
 
-    It does all work on the table, from its first row to its statistics.
+    The thread does all work on the table, from its first row to its statistics.
     """
 
     def __init__(

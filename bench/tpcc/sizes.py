@@ -29,7 +29,7 @@ class TableSize:
     def bytes_per_row(self) -> float:
         """Return the bytes of whole pages for each row.
 
-        They include page headers, line pointers, alignment and free space.
+        The bytes include page headers, line pointers, alignment and free space.
         """
         return self.heap / self.rows
 
@@ -109,8 +109,8 @@ def percent(ratio: float) -> str:
 def row_size_rows(baseline: DatabaseSize, other: DatabaseSize) -> list[list[object]]:
     """Return a row for each table, to compare two databases.
 
-    It has the table, the number of rows, bytes a row in both with the change, and tuple bytes in
-    both.
+    The row has the table, the number of rows, bytes a row in both with the change, and tuple bytes
+    in both.
     """
     rows = []
     for name, before in baseline.tables.items():

@@ -33,8 +33,8 @@ class Step:
     binary: str | None = None
     # Settings of the server.  Those that a session may set apply to the load as well.
     settings: Mapping[str, str] = field(default_factory=dict)
-    # Settings of the server while it is measured.  They change nothing of the loaded data, and the
-    # server that loads it does not need them.
+    # Settings of the server while it is measured.  These settings change nothing of the loaded
+    # data, and the server that loads it does not need them.
     measured: Mapping[str, str] = field(default_factory=dict)
     extensions: tuple[str, ...] = ()
     tables: Rewrite = unchanged
@@ -127,8 +127,8 @@ BOTH_SPLIT = (VERTICAL_PARTITION, BACKGROUND_VACUUM)
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
 
-# Each of these stages starts from the stock types on the patched server.  They are the parts of the
-# stage "compact-types", and the split alone.
+# Each of these stages starts from the stock types on the patched server.  These stages are the
+# parts of the stage "compact-types", and the split alone.
 PARTS = (
     Step(
         "compact-strings",
@@ -157,7 +157,7 @@ PARTS = (
 class Branch:
     """Stages beside the whole stack.
 
-    They have the steps of the stack up to the step "after", and then these steps.
+    These stages have the steps of the stack up to the step "after", and then these steps.
     """
 
     after: Step

@@ -1,9 +1,9 @@
 """Figures that do not depend on the machine.
 
-They are bytes of new row versions, pages, WAL, buffers and sizes.  A run is one transaction that
-calls Payment or New-Order many times, on a fresh copy of the database.  When the run ends, none of
-its row versions can have been pruned yet.  So each new row version is found on its page, by its
-xmin.
+The figures are bytes of new row versions, pages, WAL, buffers and sizes.  A run is one transaction
+that calls Payment or New-Order many times, on a fresh copy of the database.  When the run ends,
+none of its row versions can have been pruned yet.  So each new row version is found on its page, by
+its xmin.
 """
 
 import json
@@ -117,7 +117,7 @@ def _one(connection: psycopg.Connection, query: str, *parameters: object) -> Any
 
 
 def measure(connection: psycopg.Connection, work: Work, variant: Variant) -> dict[str, Any]:
-    """Measure a fresh copy, and return a sample.  It has a digest of the rows after the updates."""
+    """Measure a fresh copy.  Return a sample with a digest of the rows after the updates."""
     parts = stored(connection, [work.table])[work.table]
     indexes = _one(connection, INDEXES, parts)
     # WAL can be read only after it is flushed.

@@ -213,8 +213,8 @@ SKIP:
 	# The properties of values that compare() finds, and its estimate of pages, do not depend on the
 	# machine.
 	has_bars($codecs, map { "$_.compare.estimate" } qw(json records sgml md5 random repeated));
-	# The recommended variant depends on times.  It may be a variant that a smoke run does not
-	# measure.
+	# The recommended variant depends on times.  The recommended variant may be one that a
+	# smoke run does not measure.
 	is(scalar(keys %{ table($codecs, 'compare.picks') }),
 		6, 'each kind of data has a recommendation');
 	foreach my $kind (qw(json records sgml md5 random repeated))

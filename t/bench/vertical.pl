@@ -107,7 +107,8 @@ foreach my $table (@tables)
 		cmp_ok($sample->{dirty_pages}, '>', 0, "$table, $variant: updates leave dirty pages");
 	}
 }
-# A tuple has a header, six integers and the link.  It is aligned, and has a line pointer.
+# A tuple has a header, six integers and the link.  The tuple is aligned, and has a line
+# pointer.
 my %stock =
   (shared_key => 24 + 24 + 4, surrogate_key => 24 + 24 + 8 + 4, row_pointer => 24 + 24 + 8 + 4);
 foreach my $variant (@split)

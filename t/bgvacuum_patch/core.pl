@@ -2,7 +2,7 @@
 # server, and let it recover.  A wrong prune changes the output of a test, or leaves a heap in which
 # amcheck finds an error.
 #
-# A soak run repeats the tests with few buffers, and without debug_bgvacuum.  It also runs
+# A soak run repeats the tests with few buffers, and without debug_bgvacuum.  A soak run also runs
 # the isolation tests, and the TAP tests of recovery and of other features that depend on pruning.
 use strict;
 use warnings FATAL => 'all';

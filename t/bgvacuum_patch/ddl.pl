@@ -543,7 +543,8 @@ END
 $$;
 SQL
 
-# Start the sessions that run DDL, and the clients.  They end with the server, or by a signal.
+# Start the sessions that run DDL, and the clients.  The clients end with the server, or by a
+# signal.
 sub start_load
 {
 	my @commands =

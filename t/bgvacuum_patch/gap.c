@@ -8,9 +8,9 @@
  * removed.  The session removes the buffers and files only afterwards, when
  * other processes already see that the transaction has ended.  A session that
  * has loaded this library and set gap.file waits before the removal, as long
- * as the file named by gap.file exists.  It waits only if its transaction
- * removes files.  Meanwhile, pg_stat_activity shows wait event type Extension
- * for the session.
+ * as the file named by gap.file exists.  The session waits only if its
+ * transaction removes files.  Meanwhile, pg_stat_activity shows wait event
+ * type Extension for the session.
  *
  *-------------------------------------------------------------------------
  */

@@ -267,8 +267,8 @@ is($near->safe_psql('postgres', 'SHOW bgvacuum'), 'on', 'bgvacuum is on on the s
 work($primary, [ $stock, $cascade, $near ]);
 same_data($primary, $stock, $cascade, $near);
 
-# A query on a standby that still sees rows which the primary has removed must be cancelled.  It
-# must not return a wrong result.
+# A query on a standby that still sees rows which the primary has removed must be cancelled.
+# The query must not return a wrong result.
 my $fill = 'TRUNCATE held; INSERT INTO held SELECT i, 0 FROM generate_series(1, 1000) i';
 $primary->safe_psql('postgres', $fill);
 catch_up($primary, $near);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * shim.c
- *	  Library to be preloaded into a server.  It makes writes of certain server
+ *	  Library to be preloaded into a server.  The library makes writes of certain server
  *	  processes to certain files fail for a while.
  *
  * The environment variable BGVACUUM_SHIM names a file.  While this file
- * exists, it says which calls of pwrite() and pwritev() fail.  It has one line
- * of three words separated by tabs:
+ * exists, it says which calls of pwrite() and pwritev() fail.  The file has
+ * one line of three words separated by tabs:
  *
  *	ERROR	PATH	TITLE
  *

@@ -398,8 +398,8 @@ for my $opcode (grep { !/INSERT_META|UNLINK_PAGE_META|META_CLEANUP/ } sort value
 is($seen{unknown}, undef, 'the workload wrote no unknown records');
 
 # Check that indexes of catalogs and of TOAST tables have the stock alignment when auto is the
-# default.  It is set by initdb, or later in postgresql.conf.  Check again after rebuilds of all
-# kinds.
+# default.  The default is set by initdb, or later in postgresql.conf.  Check again after rebuilds
+# of all kinds.
 for my $how ('initdb -c', 'postgresql.conf')
 {
 	my $node =

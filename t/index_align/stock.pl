@@ -1,8 +1,8 @@
 # Open data of a stock server with a server that has the patch of index_align, and the other way
 # round.  The patched server uses stock indexes as they are.  A stock server must not read indexes
-# with an alignment below its own.  It reports the pages of such indexes as invalid.  In recovery,
-# also on a standby, it ends with a PANIC at the first record of such an index.  No row is lost on
-# the stock server, and REINDEX on either server repairs the index.
+# with an alignment below its own.  The stock server reports the pages of such indexes as invalid.
+# In recovery, also on a standby, it ends with a PANIC at the first record of such an index.  No
+# row is lost on the stock server, and REINDEX on either server repairs the index.
 use strict;
 use warnings FATAL => 'all';
 
@@ -268,7 +268,8 @@ fails(
 	$stock, 'REFRESH MATERIALIZED VIEW CONCURRENTLY view',
 	$invalid, 'stock: REFRESH of a table with an aligned index');
 
-# Dump the tables that the stock server can read.  It cannot restore the storage parameter.
+# Dump the tables that the stock server can read.  A stock server cannot restore the
+# storage parameter.
 my $file = "$tmp/stock.sql";
 $stock->command_ok(
 	[ 'pg_dump', '-d', $stock->connstr('postgres'), '-f', $file, '-t', 'four', '-t', 'many' ],

@@ -1,7 +1,7 @@
 # tools/advise: the estimate before anything is installed.  All three sources, the statistics close
 # to dense.report(), for a role that may read some tables and may write nothing, with names that
-# try to become HTML or escape codes, with locks in its way, interrupted, and on a standby.  It
-# writes nothing in the target, and leaves no object in the scratch database.
+# try to become HTML or escape codes, with locks in its way, interrupted, and on a standby.  The
+# tool writes nothing in the target, and leaves no object in the scratch database.
 use strict;
 use warnings FATAL => 'all';
 

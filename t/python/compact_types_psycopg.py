@@ -56,8 +56,8 @@ def run(conn, sample):
     values = [python_value(kind, literal) for literal in sample["literals"]]
     cur = conn.cursor()
 
-    # psycopg sends parameters to the server as parameters.  It declares the type that belongs to
-    # the Python type, or no type for a str, and the server converts the value.
+    # psycopg sends parameters to the server as parameters.  psycopg declares the type that
+    # belongs to the Python type, or no type for a str, and the server converts the value.
     cur.execute(f"CREATE TEMP TABLE p (id int, v {type_})")
     for i, value in enumerate(values):
         cur.execute("INSERT INTO p VALUES (%s, %s)", (i, value))

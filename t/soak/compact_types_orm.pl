@@ -1,5 +1,5 @@
 # Run the test suites of SQLAlchemy and Django with compact_types.auto.  Some tests pass
-# without this setting and fail with it.  They must be exactly the tests in
+# without this setting and fail with it.  These must be exactly the tests in
 # t/soak/compact_types_orm.txt.
 #
 # Only tools/check --soak runs this test.  tools/orm-suites downloads the suites.

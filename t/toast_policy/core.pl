@@ -86,7 +86,8 @@ my %known = (
 	misc_functions => qr/^(< t \| t|> t \| f)$/,
 	# The keys of an index on an EXTERNAL column are compressed.
 	alter_table => qr/^[<>] a \| text \| yes \| a \| (external|extended) \|$/,
-	# This test lists operators and operator classes.  Those of ztext and zbytea are additional.
+	# This test lists operators and operator classes.  The operators of ztext and zbytea are
+	# additional.
 	opr_sanity =>
 	  qr/^> (#[<>=]+# \| #[<>=]+#|\d+ \| \d \| (#[<>=]+#|\d{5,})|\| z(text|bytea)_ops \| z(text|bytea)_ops \| z(text|bytea))$/,
 	# This test of the server patch shows that the patch leaves EXTERNAL columns alone.

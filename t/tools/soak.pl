@@ -19,7 +19,8 @@ write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
 write_file("$dir/beta/Makefile", "patched := yes\nEXTENSION = beta\n");
 write_file("$dir/beta/17/0001-a.patch", '');
 write_file("$dir/.gitignore", "/build/\n");
-# A script replaces tools/check.  It records its arguments, and files in build/ tell it how to end.
+# A script replaces tools/check.  This script records its arguments, and files in build/ tell it
+# how to end.
 write_file("$dir/tools/check", <<'SH');
 #!/bin/bash
 echo "$*" >> build/asked
@@ -29,7 +30,7 @@ case $* in *"$(cat build/dies 2> /dev/null || echo none)"*) echo 'no such thing'
 case $* in *"$(cat build/waits 2> /dev/null || echo none)"*) sleep 60 & child=$!; trap 'kill $child; exit 130' TERM; touch build/waiting; wait $child ;; esac
 echo '3 passed, 0 failed, 0 skipped'
 SH
-# A script replaces tools/check-packages.  It has nothing to test.
+# A script replaces tools/check-packages.  This script has nothing to test.
 write_file("$dir/tools/check-packages", <<'SH');
 #!/bin/bash
 echo "packages $*" >> build/asked

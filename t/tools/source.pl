@@ -124,7 +124,8 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2", '17.9', { README => "an 
 isnt((source())[0], 0, 'PG_SOURCES is not used when it is not set');
 
 # Test the distribution's source packages. tools/source tries versions, the newest first, until a
-# download succeeds.  It uses only the archive of the base system, and its own apt configuration.
+# download succeeds.  The tool uses only the archive of the base system, and its own apt
+# configuration.
 system_ok('rm', '-rf', "$dir/sources", "$dir/build");
 my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2",
 	'17.12', { README => "a packaged release\n" });

@@ -115,7 +115,8 @@ for my $method (@partition_methods)
 		'99|c|9|1',
 		"$method: DDL works in the restored database");
 
-	# Merge and split the table again after the DDL.  It must get the same view.
+	# Merge and split the table again after the DDL.  The table must get the
+	# same view.
 	my ($had, $depended) = map { $node->safe_psql($method, $_) } $columns, $depends;
 	$node->safe_psql($method, "SELECT vertical_partition.merge('t')");
 	$node->safe_psql($method,
@@ -158,8 +159,8 @@ is( $node->safe_psql(
 	'the failed build leaves an invalid index, as on a table');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY twice');
 
-# CREATE INDEX CONCURRENTLY waits for transactions that have written to the table.  It
-# holds no lock that blocks other sessions.
+# CREATE INDEX CONCURRENTLY waits for transactions that have written to the table.
+# CREATE INDEX CONCURRENTLY holds no lock that blocks other sessions.
 my $reader = $node->background_psql('postgres');
 $reader->query_safe('BEGIN; UPDATE t SET a = a WHERE id = 1');
 my $builder = $node->background_psql('postgres', on_error_stop => 0);

@@ -1,6 +1,6 @@
 # Test DDL on the name of a split table.  The DDL waits for another session, which gives the name to
-# another definition or relation.  The DDL must act on the new definition or be refused.  It must
-# never act on tables of other owners.  Also test DDL in the script of an extension.
+# another definition or relation.  The DDL must act on the new definition or be refused.  The DDL
+# must never act on tables of other owners.  Also test DDL in the script of an extension.
 use strict;
 use warnings FATAL => 'all';
 

@@ -171,8 +171,8 @@ for my $table (qw(ruled policed triggered truncated viewed materialized))
 		[], "advise, $table");
 }
 
-# After relink(), no deferred code of the owner must be left.  It would run at the end of the
-# transaction, as the role that ends the transaction.
+# After relink(), no deferred code of the owner must be left.  Such code would run at the end
+# of the transaction, as the role that ends the transaction.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.late (id int PRIMARY KEY, n int, c text);
 INSERT INTO role_a.late SELECT i, i, 'c' FROM generate_series(1, 10) i;
@@ -191,7 +191,7 @@ is($error, 'ok', 'relink succeeds');
 is($node->safe_psql('postgres', 'SELECT count(c) FROM role_a.late'), '6', 'the rows are relinked');
 
 # Foreign keys connect tables of different owners.  A split by the superuser keeps these foreign
-# keys.  They are checked as the owner of the referencing table.
+# keys.  The foreign keys are checked as the owner of the referencing table.
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.parent (id int PRIMARY KEY);
 INSERT INTO role_b.parent VALUES (1), (2);

@@ -51,10 +51,10 @@ my $source = PostgreSQL::Test::Cluster->new('source', install_path => $stock_pat
 $source->init(extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1', '--no-sync' ]);
 $source->append_conf('postgresql.conf', $conf);
 
-# The statements for the single-user server, one in each line.  They make commits of all sizes,
-# records that cross pages and segments, more WAL than the buffers hold, and segments that are
-# recycled and switched.  They only insert, because the stock server does not set all bytes of the
-# records of pruned pages.
+# The statements for the single-user server, one in each line.  The statements make commits of all
+# sizes, records that cross pages and segments, more WAL than the buffers hold, and segments that
+# are recycled and switched.  The statements only insert, because the stock server does not set
+# all bytes of the records of pruned pages.
 my @workload = (
 	'CREATE TABLE t (id int PRIMARY KEY, v text)',
 	'CREATE TABLE w (v bytea STORAGE external)',

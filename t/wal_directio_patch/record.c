@@ -18,10 +18,10 @@
  *							sectors of all devices; "none" if it reports no size
  *
  * The library records only events of files whose names are those of segments
- * or xlogtemp.*.  It records a write or a rename before it makes the call, and
- * any other event afterwards.  After a write with O_DSYNC, it also records a
- * sync.  It never really syncs a file: the server has fsync = on, but is as
- * fast as with fsync = off.
+ * or xlogtemp.*.  The library records a write or a rename before it makes the
+ * call, and any other event afterwards.  After a write with O_DSYNC, it also
+ * records a sync.  The library never really syncs a file: the server has
+ * fsync = on, but is as fast as with fsync = off.
  *
  * An event has a header, and may have data.  All fields are in the byte order
  * of the machine.  PgDense::WalRecorder reads the events.

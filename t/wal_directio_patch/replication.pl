@@ -65,8 +65,8 @@ sub switches
 	return;
 }
 
-# Return a standby that is not started yet.  It has a replication slot, so that the primary can
-# recycle the segments that the standby has received.
+# Return a standby that is not started yet.  The standby has a replication slot, so that the
+# primary can recycle the segments that the standby has received.
 sub standby
 {
 	my ($name, $from, $path, %switches) = @_;

@@ -90,8 +90,8 @@ for my $size (1, 16, 64)
 		{
 			for my $pair (@pairs)
 			{
-				# Test only one of the eight combinations for each mode.  It is another one for the
-				# next mode and for the next size.
+				# Test only one of the eight combinations for each mode.  The test takes another
+				# combination for the next mode and for the next size.
 				my $number =
 				  ($sync eq 'fdatasync' ? 0 : 4) +
 				  ($pair->[0] eq 'on'   ? 0 : 2) +

@@ -3,10 +3,11 @@
  * shim.c
  *	  LD_PRELOAD library for a server, to test how the server writes WAL.
  *
- * The library intercepts calls of the server to the C library.  It makes calls
- * on WAL files fail with errors that are hard to get from a real file system,
- * and logs these calls.  It also detects whether the memory that a direct
- * write reads changes during the write.  PgDense::WalShim builds it.
+ * The library intercepts calls of the server to the C library.  The library
+ * makes calls on WAL files fail with errors that are hard to get from a real
+ * file system, and logs these calls.  The library also detects whether the
+ * memory that a direct write reads changes during the write.
+ * PgDense::WalShim builds it.
  *
  * A WAL file is a file in any folder that has the name of a segment (24
  * hexadecimal digits) or of a temporary file from which a segment is made
@@ -54,8 +55,9 @@
  * length, "direct" or "buffered", result (of a write: bytes written, else 0;
  * or the negative errno), and the number of zero bytes at the end of the data
  * to be written.  The library writes the line after the call, so the lines of
- * two processes may be in another order than their calls.  It logs a rename
- * with the new name.  It logs a fault that it makes like a real fault.
+ * two processes may be in another order than their calls.  The library logs a
+ * rename with the new name.  The library logs a fault that it makes like a
+ * real fault.
  *
  * Not covered, since the server does not use it for WAL: O_DIRECT set by fcntl(),
  * io_uring, dup() of a descriptor of a WAL file, threads.

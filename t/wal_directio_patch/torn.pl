@@ -7,10 +7,11 @@
 #
 # - Check each write (see check_writes() in PgDense::WalRecorder).
 # - In many images, the records up to the end of WAL must be the records that the server
-#   wrote.  They must include all transactions whose commit was reported to a client.
-# - Let a server recover from some of these images.  It must replay exactly these records.  Its
-#   tables must have all rows whose commit was reported, and no rows that no client inserted.  Then
-#   the server writes more WAL and fails again, several times.
+#   wrote.  These records must include all transactions whose commit was reported to a
+#   client.
+# - Let a server recover from some of these images.  The server must replay exactly these records.
+#   Its tables must have all rows whose commit was reported, and no rows that no client inserted.
+#   Then the server writes more WAL and fails again, several times.
 #
 # Also test three cases byte by byte, for all ways to write WAL.  In the first case, the beginning
 # of old WAL is overwritten after a crash, and the rest of the old WAL (a stale tail) fits directly

@@ -172,8 +172,8 @@ def percent(saved: int, now: int) -> str:
 def visible(text: str) -> str:
     """Return the text with control characters made visible.
 
-    Names of tables come from other people.  They must not move a terminal's cursor, begin a line
-    of their own, or turn the direction of the text.
+    Names of tables come from other people.  Such names must not move a terminal's cursor, begin a
+    line of their own, or turn the direction of the text.
     """
     return "".join(
         char if char == " " or unicodedata.category(char)[0] not in "CZ" else escaped(char)

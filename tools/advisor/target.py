@@ -200,7 +200,7 @@ def integer(text: str | None, default: int) -> int:
 def boolean(text: str | None, default: bool) -> bool:
     """Return the value of a storage parameter, as the server's parse_bool() reads it.
 
-    That accepts each prefix that is unique.
+    parse_bool() accepts each prefix that is unique.
     """
     text = (text or "").lower()
     for word, least, value in (
@@ -479,8 +479,9 @@ def is_trusted(connection: psycopg.Connection, schema: str, function: str, exten
 def is_same(one: psycopg.Connection, other: psycopg.Connection) -> bool:
     """Return true if both connections are to the same database of the same instance.
 
-    This needs no privilege.  Each session sees the other one only if they share an instance; the
-    start of the server and the OID of the database make sure of it if process numbers are reused.
+    The query needs no privilege.  Each session sees the other one only if they share an instance;
+    the start of the server and the OID of the database make sure of it if process numbers are
+    reused.
     """
     seen = []
     for connection in (one, other):
@@ -551,8 +552,8 @@ class Target:
     def measured(self, query: str, **parameters: Any) -> list[Any]:
         """Run a query that asks for sizes of files.
 
-        That takes a lock for a moment.  If another session holds such a lock for longer, take the
-        sizes from pg_class.
+        The query takes a lock for a moment.  If another session holds such a lock for longer, take
+        the sizes from pg_class.
         """
         try:
             with self.connection.transaction():

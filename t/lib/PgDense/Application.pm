@@ -1,10 +1,10 @@
 # PgDense::Application - a web shop on plain tables, and on tables that an extension has changed
 #
-# The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same steps on plain
-# tables and on changed tables.  It writes the result of each step, the rows of each statement, and
-# exceptions to a transcript.  The transcripts must be equal except for the differences that
-# doc/compatibility.md names.  At the end the test reverts the change, and compares the schema with
-# the schema of the plain tables.
+# The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  The shop does the same steps on
+# plain tables and on changed tables.  The shop writes the result of each step, the rows of each
+# statement, and exceptions to a transcript.  The transcripts must be equal except for the
+# differences that doc/compatibility.md names.  At the end the test reverts the change, and
+# compares the schema with the schema of the plain tables.
 package PgDense::Application;
 
 use strict;

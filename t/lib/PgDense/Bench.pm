@@ -1,8 +1,8 @@
 # PgDense::Bench - functions that the tests of bench/run share
 #
 # The functions run a study, in this checkout or in a checkout where another server replaces the
-# patched server.  They check that a run that fails prints one line and leaves nothing behind.  They
-# also check that a result contains all mandatory parts.
+# patched server.  The functions check that a run that fails prints one line and leaves nothing
+# behind.  They also check that a result contains all mandatory parts.
 package PgDense::Bench;
 
 use strict;

@@ -1,6 +1,6 @@
 """
-Queries of the shop, on one of Django's connections.  They run with the first data, after these data
-were converted, and after all writes.  The rows of each query have a defined order.
+Queries of the shop, on one of Django's connections.  The queries run with the first data, after
+these data were converted, and after all writes.  The rows of each query have a defined order.
 """
 import datetime
 import decimal
