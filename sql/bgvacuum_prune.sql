@@ -40,7 +40,8 @@ SHOW bgvacuum;
 
 -- Autovacuum is off for these tables, so that only the background writer prunes them.  One table
 -- has HOT updates, one has deleted rows, and the others are tables that the background writer must
--- not change.  It prunes only dirty pages, so no checkpoint may write these pages meanwhile.
+-- not change.  The background writer prunes only dirty pages, so no checkpoint may write these
+-- pages meanwhile.
 CHECKPOINT;
 CREATE TABLE bv_hot (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE TABLE bv_deleted (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);

@@ -52,8 +52,8 @@ SELECT * FROM compact_types.convert('composite', narrow_keys => true, narrow => 
 \d composite
 SELECT sum(w), sum(o), sum(alone), sum(above), sum(none) FROM composite;
 ROLLBACK;
--- It does not propose the type if another object depends on the column and would block the
--- conversion of the table.
+-- advise() does not propose the type if another object depends on the column and would
+-- block the conversion of the table.
 CREATE TABLE referenced (w int4, o int4, code char(20), PRIMARY KEY (w, o));
 INSERT INTO referenced SELECT 100000 * i, 8000 * i, 'x' FROM generate_series(1, 1000) i;
 CREATE TABLE referencing (w int4, o int4, FOREIGN KEY (w, o) REFERENCES referenced);
@@ -62,8 +62,8 @@ CREATE TABLE part_indexed (a int8, b int8, PRIMARY KEY (b, a));
 CREATE INDEX part_index ON part_indexed (b) WHERE a > 5;
 INSERT INTO part_indexed SELECT 8000 * i, 8000 * i FROM generate_series(1, 1000) i;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true, narrow => true);
--- It does not propose the type if the narrower type could overflow in a CHECK constraint or in an
--- expression of statistics.  Comparisons and casts cannot overflow.
+-- advise() does not propose the type if the narrower type could overflow in a CHECK constraint or
+-- in an expression of statistics.  Comparisons and casts cannot overflow.
 CREATE TABLE computing (s int4, o int4, p int4, q int4, t int4, d numeric(14,2), PRIMARY KEY (o, p, q), CONSTRAINT difference CHECK (o - p < 10000000 AND q > 0),
   CONSTRAINT product CHECK (s * t::int8 >= 0), CONSTRAINT double CHECK (d * 2 < 1e12), CHECK (q::int8 * 2 > 0 AND (q IN (1, 2) OR q > 2)));
 INSERT INTO computing SELECT 1, 8000 * i, 4000 * i, 4000 * i, 1, 1234567890.25 + i FROM generate_series(1, 1000) i;
@@ -327,7 +327,7 @@ CREATE VIEW others_view AS SELECT c FROM owned;
 SET ROLE regress_advise_owner;
 SELECT * FROM refused('owned');
 DROP VIEW others_view;
--- convert() creates the extension of the type.  This needs a privilege on the database.
+-- convert() creates the extension of the type.  The caller needs a privilege on the database.
 SELECT * FROM refused('owned');
 RESET ROLE;
 SELECT format('GRANT CREATE ON DATABASE %I TO regress_advise_owner', current_database()) \gexec

@@ -84,8 +84,8 @@ SELECT abs(a.bytes_now - s.bytes) < 0.05 * s.bytes AS similar
 FROM compact_types.advise('every.shop', '{note}', sample_pages => 5) a, (SELECT sum(pg_column_size(note)) FROM every.shop) s (bytes);
 SELECT column_name, value_bytes_now, value_bytes_after, bytes_now, bytes_after FROM compact_types.advise('every.shop', '{qty,none}');
 
--- The statements can be run as they are.  They change the column to the type and to the size that
--- were foretold, and back.
+-- The statements can be run as they are.  The statements change the column to the type and to the
+-- size that were foretold, and back.
 CREATE TEMP VIEW columns AS
 SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod) AS type FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 WHERE c.relnamespace = 'every'::regnamespace AND c.relkind = 'r' AND a.attnum > 0;

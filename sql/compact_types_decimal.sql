@@ -1,5 +1,5 @@
 --
--- Decimals of a fixed scale.  They mean the same as numeric(p, s).
+-- Decimals of a fixed scale.  Decimals have the semantics of numeric(p, s).
 --
 \set SHOW_CONTEXT never
 CREATE EXTENSION compact_decimal4_2;

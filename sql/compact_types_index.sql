@@ -83,8 +83,8 @@ EXECUTE p_varchar('key 7                   ');
 EXECUTE p_bpchar('key 7 ');
 RESET plan_cache_mode;
 
--- Comparisons of other string types are as before.  They use no operator of this type, and their
--- indexes are used.
+-- Comparisons of other string types are as before.  Such comparisons use no operator of this
+-- type, and their indexes are used.
 CREATE TABLE others (t text, v varchar(24), b char(24), n name, c "char");
 INSERT INTO others SELECT 'key ' || i, 'key ' || i, 'key ' || i, 'key ' || i, 'x' FROM generate_series(1, 1000) i;
 CREATE INDEX ON others (t);

@@ -1,6 +1,7 @@
 --
--- Test what convert() does by default.  It makes no change because of which a later value could be
--- refused, and no change because of which a client driver would return another kind of value.
+-- Test what convert() does by default.  By default, convert() makes no change because of which a
+-- later value could be refused, and no change because of which a client driver would return
+-- another kind of value.
 --
 \set VERBOSITY default
 \set SHOW_CONTEXT never

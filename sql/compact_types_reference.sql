@@ -167,7 +167,7 @@ SELECT count(*) FROM words WHERE c LIKE 'key 19%' AND d ^@ 'key 19';
 -- A comparison by order needs the collation of the index.
 SELECT plan_has($$SELECT n FROM words WHERE c < 'key 7'$$, 'Index Cond', false),
        plan_has($$SELECT n FROM words WHERE c <> 'key 7'$$, 'Index Cond', false);
--- So do merge joins, lists and equivalence classes.
+-- Merge joins, lists and equivalence classes need the same collation, too.
 SELECT plan_has($$SELECT n FROM words WHERE c IN ('key 7', 'key 8')$$, 'Index Cond', false);
 -- An equality with a value from outside of the query does not need the collation.
 SELECT plan_has($$SELECT (SELECT n FROM words WHERE c = k LIMIT 1) FROM (SELECT 'key ' || i AS k FROM generate_series(1, 3) i) x$$,

@@ -142,7 +142,8 @@ SELECT * FROM compact_types.revert_all(unrecorded => true);
 DROP VIEW rev.both;
 DROP TABLE rev.one, rev.two;
 
--- revert_all() reports blockers before anything changes.  It reverts all tables or none.
+-- revert_all() reports blockers before anything changes.  revert_all() reverts all
+-- tables or none.
 CREATE TABLE rev.first (c compact_char9);
 CREATE TABLE rev.second (c compact_char9, t compact_text);
 CREATE MATERIALIZED VIEW rev.mat AS SELECT c FROM rev.second;

@@ -251,7 +251,7 @@ BEGIN
 END $$;
 SELECT count(*) FILTER (WHERE (pg_column_size(b.a), pg_column_size(b.v), b.v) = (pg_column_size(e.a), pg_column_size(e.v), e.v)) AS same, count(*)
 FROM beside b JOIN beside_extended e ON e.ctid = b.ctid;
--- So does the size of values out of line that come from another table, and that heap fetches.
+-- The size of values out of line counts, too, if they come from another table and heap fetches them.
 CREATE TABLE source (id serial, a text, v text);
 ALTER TABLE source ALTER a SET STORAGE EXTERNAL, ALTER v SET STORAGE EXTERNAL;
 INSERT INTO source (a, v) SELECT mixed(700 + 300 * i, 0.2 * (i % 4), 'a'), mixed(1300 + 400 * j, 0.25 * (j % 5), 'v')

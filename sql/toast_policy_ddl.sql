@@ -477,7 +477,8 @@ ALTER TABLE late ADD UNIQUE (doc);
 SELECT state('late'), count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass GROUP BY 1;
 VACUUM FULL late;
 SELECT count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass;
--- They are also compressed in indexes that exist when the column becomes EXTERNAL.
+-- Values are also compressed in indexes that exist when the column becomes
+-- EXTERNAL.
 ALTER TABLE late ALTER COLUMN doc SET STORAGE EXTENDED;
 ALTER TABLE late ADD COLUMN n int, ALTER COLUMN doc SET STORAGE EXTERNAL, ALTER COLUMN doc SET STATISTICS 10, ALTER COLUMN doc SET NOT NULL;
 SELECT state('late');

@@ -1,6 +1,6 @@
 --
--- Some contrib modules require access method heap by name.  They refuse tables of toast_policy, and
--- accept them after disable().  The other modules do not check the access method.
+-- Some contrib modules require access method heap by name.  These modules refuse tables of
+-- toast_policy, and accept them after disable().  The other modules do not check the access method.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse

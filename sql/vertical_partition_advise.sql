@@ -272,7 +272,7 @@ CREATE PUBLICATION regress_vp_advise FOR TABLE published;
 SET client_min_messages = warning;
 SELECT method FROM vertical_partition.advise('published');
 DROP PUBLICATION regress_vp_advise;
--- It is also not proposed if cold columns are updated.
+-- row_pointer is also not proposed if cold columns are updated.
 UPDATE published SET cold = cold || 'x' WHERE k = 1;
 SELECT method FROM vertical_partition.advise('published');
 -- Update all columns.

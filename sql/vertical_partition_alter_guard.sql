@@ -147,8 +147,8 @@ AS $$ BEGIN RETURN nextval('alter_a.q')::text::alter_a.digit; END $$;
 CREATE CAST (bigint AS alter_a.digit) WITH FUNCTION alter_a.to_digit AS ASSIGNMENT;
 ALTER TABLE alter_a.m ALTER id TYPE alter_a.digit;
 ALTER TABLE alter_a.m ALTER id TYPE alter_a.digit USING id;
--- An expression that is immutable when it is planned gives the same value in both parts.  So do the
--- server's own conversions.
+-- An expression that is immutable when it is planned gives the same value in both parts.  The
+-- server's own conversions also give the same value in both parts.
 ALTER TABLE alter_a.m ALTER id TYPE text USING id || 'k';
 SELECT * FROM alter_a.m ORDER BY id;
 CREATE TABLE alter_a.k (id date PRIMARY KEY, x int, big text);

@@ -144,7 +144,7 @@ SELECT count(*) FROM vertical_partition_internal.row_pointers;
 DELETE FROM vertical_partition_internal.row_pointers;
 UPDATE vertical_partition_internal.row_pointers SET filenode = 1;
 INSERT INTO vertical_partition_internal.row_pointers SELECT 's.t_hot'::regclass, 1;
--- They cannot insert rows for a table that may exist later.
+-- Other roles cannot insert rows for a table that may exist later.
 INSERT INTO vertical_partition_internal.row_pointers VALUES (4294967295, 4294967295);
 SELECT vertical_partition_internal.set_row_pointers('s.t_cold');
 SELECT vertical_partition.forget_row_pointers('s.t_cold');

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * shim.c
- *	  Library to be preloaded into a server.  The library makes writes of certain server
- *	  processes to certain files fail for a while.
+ *	  Library to be preloaded into a server.  The library makes writes of
+ *	  certain server processes to certain files fail for a while.
  *
  * The environment variable BGVACUUM_SHIM names a file.  While this file
  * exists, it says which calls of pwrite() and pwritev() fail.  The file has
