@@ -238,8 +238,8 @@ ia_estimate(Oid indexid, int alignment, double pages, double tuples, IaEstimate 
 		}
 
 		/*
-		 * If all columns are null, nothing follows the bitmap.  Then present
-		 * is 0, and nothing is rounded up.
+		 * If all columns are null, nothing follows the bitmap.  Then the
+		 * variable present is 0, and nothing is rounded up.
 		 */
 		if (varying)
 		{

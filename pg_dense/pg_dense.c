@@ -185,7 +185,7 @@ pg_dense_check_arguments(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("relation %s is not a table or materialized view",
 						DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relid)))),
-				 errhint("dense.status shows what is in place for a split table.")));
+				 errhint("dense.status shows the features that a split table has.")));
 	error_context_stack = stack;
 
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));

@@ -406,9 +406,8 @@ cluster_database(const CompatCluster *command, bool is_top_level)
  *
  * For a split table, refuse USING INDEX, because both parts would need the
  * same order, but an index belongs to one part only.  Refuse CONCURRENTLY,
- * because it waits for older transactions to end.  The command's own
- * transaction, which has processed the other part, would be such a
- * transaction.
+ * because it waits for older transactions to end.  So it would wait for the
+ * command's own transaction, which has processed the other part.
  */
 static bool
 cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,

@@ -16,8 +16,8 @@ from bench import text_mix
 from bench.text_mix import Dice, words
 from bench.text_mix.sources import MixError, files, pristine, spread
 
-# Highest number of different values.  A table has copies of these, so that all of them are held in
-# memory while it is filled.
+# Highest number of different values.  A table has copies of these values, so that memory can hold
+# all of them while the table is filled.
 DISTINCT = 400
 
 # Bytes in a chunk of the TOAST table, on every server with blocks of 8 kB

@@ -628,7 +628,7 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 	error_expected = false;
 
 	/*
-	 * Decode random bytes of any length, which also return a string or raise
+	 * Decode random bytes of any length.  This also returns a string or raises
 	 * an error.
 	 */
 	free(again);

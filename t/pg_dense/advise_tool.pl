@@ -45,7 +45,7 @@ my ($first, undef, $missing) = advise('--help');
 plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
 is($first, 0, '--help');
 
-# parameters of storage, in the spellings that the server takes
+# storage parameters, in all spellings that the server accepts
 my ($python) = slurp_file($tool) =~ /\A#!(\S+)/;
 my $import = "import sys; sys.path.insert(0, '$FindBin::RealBin/../../tools')";
 my ($spellings, $complaints) = run_command([ $python, '-B', '-c', <<"PYTHON" ]);
