@@ -1101,7 +1101,7 @@ BEGIN
     p.bytes_now := looked_at;
     p.bytes_after := looked_at - here;
     p.seconds := seconds;
-    p.reason := format('%s for %s; %s looked at', dense_internal.counted(proposals, 'proposal'),
+    p.reason := format('%s for %s; %s examined', dense_internal.counted(proposals, 'proposal'),
         current_database(),
         dense_internal.counted(looked, 'table') || CASE looked WHEN 1 THEN ' was' ELSE ' were' END);
     RETURN NEXT p;

@@ -135,7 +135,7 @@ cmp_ok(time - $begin, '<', 30, 'the lock was not waited for');
 # which is not in the total
 my $total =
   "SELECT bytes_now, reason FROM dense.report(min_bytes => 0) WHERE kind = 'total' LIMIT 1";
-my ($bytes, $looked) = rows($node, $total) =~ /^(\d+)\|.*; (\d+) tables were looked at$/
+my ($bytes, $looked) = rows($node, $total) =~ /^(\d+)\|.*; (\d+) tables were examined$/
   or die;
 $other->query_safe('ROLLBACK');
 is( rows($node, $total) =~ s/\|.*; (\d+) tables.*/|$1/r,
@@ -214,10 +214,10 @@ like(
 	qr/^budget_seconds are used up before \d+ of \d+ tables\|t$/,
 	'one row tells what was not reached');
 $rows = rows($node,
-	"SELECT reason FROM dense.report(1, min_bytes => 0) WHERE reason ~ 'budget|looked at' ORDER BY kind"
+	"SELECT reason FROM dense.report(1, min_bytes => 0) WHERE reason ~ 'budget|examined' ORDER BY kind"
 );
 my ($left, $of, $reached) =
-  $rows =~ /before (\d+) of (\d+) tables\n.*; (\d+) tables? (?:was|were) looked at/;
+  $rows =~ /before (\d+) of (\d+) tables\n.*; (\d+) tables? (?:was|were) examined/;
 is($reached, $of - $left, 'the total has only the others');
 
 # cancel
