@@ -96,6 +96,9 @@ CUSTOMER_OUT_OF_LINE = Step(
     extensions=("toast_policy",),
     after_load=(
         "SELECT toast_policy.enable_out_of_line('customer', 128, 'c_data')",
+        # ANALYZE would read the values of its sample, which are shorter than 1 kB.  The part of the
+        # split that has c_data is not analyzed, because few of its rows change.
+        "ALTER TABLE customer ALTER COLUMN c_data SET STATISTICS 0",
         "SELECT toast_policy.recompress('customer')",
         "VACUUM (FREEZE, ANALYZE) customer",
     ),
