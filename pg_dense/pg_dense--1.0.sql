@@ -902,7 +902,8 @@ $$;
 -- Return a number and its noun, as in "1 table" and "2 tables".
 CREATE FUNCTION dense_internal.counted(number bigint, noun text)
 RETURNS text LANGUAGE sql IMMUTABLE
-RETURN pg_catalog.format('%s %s%s', number, noun, CASE number WHEN 1 THEN '' ELSE 's' END);
+SET search_path = pg_catalog, pg_temp
+RETURN format('%s %s%s', number, noun, CASE number WHEN 1 THEN '' ELSE 's' END);
 
 -- Divide the tables of the report by what can be done with them: "status" is null for those that
 -- are looked at.
