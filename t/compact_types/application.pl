@@ -45,7 +45,7 @@ my @differences = (
 		  qr/^\[(?:"str Did not recognize type '(?:compact_\w+|uint1)' of column '\w+'",?)+\]$/
 	},
 	{
-		doc => 'gives its columns no type',
+		doc => 'give its columns no type of their own',
 		# name, type, nullable, default
 		step => qr/^catalogs: columns of /,
 		catalogs => 1,
@@ -54,7 +54,7 @@ my @differences = (
 		}
 	},
 	{
-		doc => 'gives its columns no type',
+		doc => 'give its columns no type of their own',
 		# name, null_ok, default, display size, precision, scale, field
 		step => qr/^Django's catalogs: columns of /,
 		same => sub {
@@ -95,7 +95,7 @@ my @differences = (
 		seen => qr/^\{"error":"InvalidRequestError","text":"Unknown PG numeric type: \d+"\}$/
 	},
 	{
-		doc => 'makes `+` of two of them an addition',
+		doc => 'turns `+` of two columns of such types into an addition',
 		step => qr/^reflected: concatenation$/,
 		seen => qr/"sqlstate":"42883"/
 	},
@@ -116,7 +116,7 @@ my @differences = (
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42846"\}$/
 	},
 	{
-		doc => 'So are `UNION`, `INTERSECT` and `EXCEPT` of two decimal types',
+		doc => '`UNION`, `INTERSECT` and `EXCEPT` of two decimal types are refused',
 		only => 'numbers',
 		step => qr/: union of prices$/,
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42846"\}$/
@@ -128,7 +128,7 @@ my @differences = (
 		seen => qr/^\{"error":"UndefinedFunction","sqlstate":"42883"\}$/
 	},
 	{
-		doc => 'A literal or an untyped parameter in a list that has more digits than the column',
+		doc => 'A literal or an untyped parameter in a list is an error if it has more digits than the column',
 		only => 'numbers',
 		step => qr/^driver: \w+, prepare=\w+: texts in, of decimals$/,
 		seen => qr/^\{"error":"NumericValueOutOfRange","sqlstate":"22003"\}$/

@@ -461,7 +461,7 @@ $node->safe_psql('app', 'REVOKE USAGE ON SCHEMA role_a FROM PUBLIC');
 fails(
 	$superuser,
 	q{SELECT compact_types.convert('role_a.lost', '{c}', narrow => true)},
-	qr/ERROR:  view shared\.lost cannot be created again by its owner\n.*DETAIL:  permission denied for schema role_a\n.*HINT:  Grant role "role_b" what is missing/s,
+	qr/ERROR:  view shared\.lost cannot be created again by its owner\n.*DETAIL:  permission denied for schema role_a\n.*HINT:  Grant role "role_b" the missing privilege/s,
 	'a view on a schema that its owner cannot use any more');
 $node->safe_psql('app', 'GRANT USAGE ON SCHEMA role_a TO PUBLIC');
 

@@ -126,7 +126,7 @@ my @differences = (
 		same => sub { $_[0][0] }
 	},
 	{
-		doc => 'Any other `INCLUDING`, `ALL` too, is refused',
+		doc => 'Any other `INCLUDING`, also `ALL`, is refused',
 		step => qr/^tried: table like another$/,
 		seen => qr/^\{"error":"NotSupportedError","sqlstate":"0A000"\}$/
 	},
