@@ -877,3 +877,15 @@ ROWS 15;
 
 COMMENT ON FUNCTION toast_policy.compare(regclass, name, integer) IS
 	'estimate bytes and times of a column for each way to store it';
+
+CREATE FUNCTION toast_policy.compare_out_of_line(relation regclass, columns name[],
+	sample_pages integer DEFAULT 1000,
+	OUT min_bytes integer, OUT values_moved bigint[], OUT bytes_saved bigint[],
+	OUT rows bigint, OUT row_bytes float8, OUT table_bytes bigint, OUT toast_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'tp_compare_out_of_line'
+LANGUAGE C VOLATILE STRICT
+ROWS 6;
+
+COMMENT ON FUNCTION toast_policy.compare_out_of_line(regclass, name[], integer) IS
+	'estimate bytes of a table with values of columns out of line, for several values of min_bytes';

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_compare.h
- *	  Interfaces between the files of toast_policy.compare() and advise().
+ *	  Interfaces between the files of toast_policy.compare(),
+ *	  compare_out_of_line() and advise().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -208,6 +209,7 @@ extern double tp_round(double value);
 
 /* toast_policy_compare_sample.c */
 extern void tp_sample(TpComparison *comparison);
+extern Size tp_store_as_is(TupleTableSlot *slot, TpSpace *heap, TpSpace *toast);
 extern double tp_read_sample(const TpSource *sources, int nsources, double wanted,
 							 TpSeeRow see, void *arg);
 
@@ -219,6 +221,8 @@ extern void tp_try_codec(TpTrial *trial, const char *source, int32 size,
 extern void tp_row_read(TpSampleRow *row, Relation rel, int target,
 						TupleTableSlot *slot);
 extern void tp_row_store(TpSampleRow *row, TpStrategy *strategy);
+extern Size tp_row_store_out_of_line(TpSampleRow *row, const bool *governed, int min_bytes,
+									 TpStrategy *strategy);
 extern void tp_space_add(TpSpace *space, Size length);
 extern void tp_space_add_chunks(TpSpace *space, int64 size);
 extern double tp_space_pages(const TpSpace *space, double scale);

@@ -38,16 +38,19 @@
 #define TP_KEEP_FACTOR		20
 #define TP_MAX_KEEP			100000
 
-/* Count a row that has no value in the column. */
-static void
-tp_see_null_row(TpComparison *comparison, TupleTableSlot *slot)
+/*
+ * Put a row, as it is stored, into a simulated table and its TOAST table.
+ * Return the size of the tuple.
+ */
+Size
+tp_store_as_is(TupleTableSlot *slot, TpSpace *heap, TpSpace *toast)
 {
 	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 
-	tp_space_add(&comparison->null_heap, tuple->t_len);
+	tp_space_add(heap, tuple->t_len);
 	if (!HeapTupleHasExternal(tuple))
-		return;
+		return tuple->t_len;
 
 	slot_getallattrs(slot);
 	for (int i = 0; i < desc->natts; i++)
@@ -59,8 +62,10 @@ tp_see_null_row(TpComparison *comparison, TupleTableSlot *slot)
 			TupleDescAttr(desc, i)->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
 			continue;
 		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		tp_space_add_chunks(&comparison->null_toast, VARATT_EXTERNAL_GET_EXTSIZE(pointer));
+		tp_space_add_chunks(toast, VARATT_EXTERNAL_GET_EXTSIZE(pointer));
 	}
+
+	return tuple->t_len;
 }
 
 /*
@@ -81,7 +86,7 @@ tp_see_row(void *arg, int source, TupleTableSlot *slot)
 		comparison->null_heap.reserve =
 			RelationGetTargetPageFreeSpace(comparison->sources[source].rel,
 										   HEAP_DEFAULT_FILLFACTOR);
-		tp_see_null_row(comparison, slot);
+		(void) tp_store_as_is(slot, &comparison->null_heap, &comparison->null_toast);
 		return true;
 	}
 	rawsize = (int32) (toast_raw_datum_size(value) - VARHDRSZ);

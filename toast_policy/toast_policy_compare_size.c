@@ -139,7 +139,8 @@ tp_read_column(TpSampleColumn *column, Form_pg_attribute att, Datum value)
 
 /*
  * Get the sizes of a row of the relation.  target is the index of a column
- * that is not NULL.  The row's columns are palloc'd, and point into the slot.
+ * that is not NULL, or -1 if no column is examined alone.  The row's columns
+ * are palloc'd, and point into the slot.
  */
 void
 tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
@@ -162,9 +163,10 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 						   slot->tts_values[i]);
 	}
 
-	row->rawsize = (int32) (toast_raw_datum_size(slot->tts_values[target]) - VARHDRSZ);
+	if (target >= 0)
+		row->rawsize = (int32) (toast_raw_datum_size(slot->tts_values[target]) - VARHDRSZ);
 	row->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) ||
-		TupleDescAttr(desc, target)->attstorage == TYPSTORAGE_PLAIN;
+		(target >= 0 && TupleDescAttr(desc, target)->attstorage == TYPSTORAGE_PLAIN);
 	row->hoff = SizeofHeapTupleHeader;
 	if (hasnull)
 		row->hoff += BITMAPLEN(desc->natts);
@@ -480,6 +482,60 @@ tp_row_store(TpSampleRow *row, TpStrategy *strategy)
 		strategy->inline_bytes += target->size;
 	if (target->is_compressed)
 		strategy->decompress_us += strategy->trial->decompress_us;
+}
+
+/*
+ * Store the row in a simulated table of the access method whose governed values
+ * of at least min_bytes go out of line, as tp_row_choose() decides.  governed
+ * has an element for each column.  The strategy needs only its spaces.  Return
+ * the size of the tuple.
+ */
+Size
+tp_row_store_out_of_line(TpSampleRow *row, const bool *governed, int min_bytes,
+						 TpStrategy *strategy)
+{
+	Size		size;
+
+	row->has_toast = true;
+	row->limit = TOAST_TUPLE_TARGET - row->hoff;
+	for (int i = 0; i < row->natts; i++)
+	{
+		TpSampleColumn *column = &row->columns[i];
+
+		column->tried = column->is_compressed = column->is_external = false;
+		if (governed[i])
+			column->storage = TYPSTORAGE_EXTERNAL;
+		if (column->fixed)
+			tp_set_compressed(column);
+		else
+			tp_set_raw(column);
+	}
+	for (int i = 0; i < row->natts; i++)
+	{
+		TpSampleColumn *column = &row->columns[i];
+
+		if (!governed[i] || column->raw == 0 || column->size < min_bytes)
+			continue;
+		if (!column->fixed)
+		{
+			int32		rawsize = column->raw -
+				(column->size_align == 1 ? VARHDRSZ_SHORT : VARHDRSZ);
+
+			tp_try_compression(column);
+			if (column->is_compressed &&
+				column->compressed - (int32) VARHDRSZ_COMPRESSED >
+				tp_size_limit(rawsize, VARHDRSZ_COMPRESSED - VARHDRSZ,
+							  min_bytes - 1 - VARHDRSZ))
+				tp_set_raw(column);
+		}
+		if (column->size >= min_bytes)
+			tp_externalize(row, i, strategy);
+	}
+	tp_toast_row(row, strategy);
+	size = row->hoff + tp_data_size(row);
+	tp_space_add(&strategy->heap, size);
+
+	return size;
 }
 
 /* Put a tuple into the current page, another page with enough space, or a new one. */
