@@ -2232,13 +2232,182 @@ AS $$
                     AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
 $$;
 
+-- Return the reason why toast_policy cannot store values of a table out of line, or NULL if it can.
+-- advise() calls its functions as the user, so they must be those of the extension.
+CREATE FUNCTION vertical_partition_internal.no_out_of_line(relation oid)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE
+        WHEN e.oid IS NULL AND NOT EXISTS (SELECT FROM pg_available_extensions v WHERE v.name = 'toast_policy')
+            THEN 'extension "toast_policy" is not available on this server'
+        WHEN e.oid IS NULL THEN 'extension "toast_policy" is not installed in this database'
+        WHEN f.trusted IS NOT TRUE THEN 'functions of extension "toast_policy" do not belong to a superuser'
+        WHEN NOT f.callable THEN 'you may not call the functions of extension "toast_policy"'
+        WHEN current_setting('toast_policy.out_of_line', true) = 'off' THEN 'the setting "toast_policy.out_of_line" is off'
+        WHEN NOT has_schema_privilege(c.relnamespace, 'USAGE') THEN 'you may not use the schema of the table'
+        WHEN m.amname NOT IN ('heap', 'toast_policy') THEN format('the table has the access method "%s"', m.amname)
+        WHEN row_security_active(c.oid) THEN 'row-level security hides rows of the table from you'
+        WHEN c.relpersistence = 'u' AND pg_is_in_recovery() THEN 'an unlogged table has no rows on a standby'
+        WHEN m.amname = 'heap' AND EXISTS (SELECT FROM pg_options_to_table(c.reloptions) o WHERE o.option_name = 'toast_tuple_target')
+            THEN 'the table has a toast_tuple_target of its own'
+        -- the policy would govern the column, and compress its values
+        WHEN m.amname = 'heap' AND x.name IS NOT NULL THEN format('column "%s" has STORAGE EXTERNAL', x.name)
+        END
+    FROM pg_class c JOIN pg_am m ON m.oid = c.relam
+        LEFT JOIN pg_extension e ON e.extname = 'toast_policy'
+        CROSS JOIN LATERAL (
+            SELECT count(DISTINCT p.proname) = 4 AND bool_and(r.rolsuper AND d.objid IS NOT NULL) AS trusted,
+                bool_and(has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')) AS callable
+            FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles r ON r.oid = p.proowner
+                LEFT JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+                    AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+            WHERE n.nspname = 'toast_policy' AND p.proname IN ('compare_out_of_line', 'enable_out_of_line', 'recompress', 'disable')
+                AND e.oid IS NOT NULL) f
+        LEFT JOIN LATERAL (
+            SELECT a.attname AS name FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1 AND a.attstorage = 'e' AND t.typstorage <> 'e'
+            ORDER BY a.attnum LIMIT 1) x ON true
+    WHERE c.oid = relation
+$$;
+
+-- Return true if toast_policy stores values of a column out of line in small rows.
+CREATE FUNCTION vertical_partition_internal.goes_out_of_line(relation oid, attnum int2)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_class c JOIN pg_am m ON m.oid = c.relam JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+            CROSS JOIN LATERAL pg_options_to_table(c.reloptions) o
+        WHERE c.oid = relation AND m.amname = 'toast_policy' AND a.attnum = $2 AND a.attstorage = 'e' AND t.typstorage <> 'e'
+            -- the default, from which on only large rows have values out of line
+            AND o.option_name = 'toast_tuple_target' AND o.option_value::integer < (current_setting('block_size')::integer - 40) / 4 / 8 * 8)
+$$;
+
+-- Return what it would give to store values of the cold columns of a table out of line instead of a
+-- split that saves so many bytes of a row: the columns of which values go out of line, the size from
+-- which on they do, average bytes of a row now and then, and of its values out of line, the bytes of the
+-- table now, without free space, and then, and those of its TOAST table.  Without such columns, "columns" is NULL, and "problem" tells
+-- why wide columns cannot go out of line.
+CREATE FUNCTION vertical_partition_internal.out_of_line(relation oid, cold name[], saved float8, OUT columns name[], OUT min_bytes integer,
+    OUT row_bytes_now float8, OUT row_bytes float8, OUT toast_row_bytes float8, OUT table_bytes_now bigint, OUT table_bytes bigint,
+    OUT toast_bytes bigint, OUT problem text)
+RETURNS record LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- A value out of line costs about 78 bytes more than in its row: the pointer, the header of the
+    -- chunk and its line pointer, and an index entry.  Move no value that is less than twice as long.
+    least_bytes constant integer := 160;
+    -- A column with a smaller part of the saving is not worth a chunk for each of its values.
+    least_part constant float8 := 0.05;
+    -- A higher limit saves chunks.  Take it if it keeps this part of the saving.
+    kept_part constant float8 := 0.95;
+    is_wide boolean;
+    r record;
+    present record;
+    best record;
+    first_limit integer;
+    first_saved float8;
+    kept name[];
+BEGIN
+    SELECT array_agg(a.attname ORDER BY a.attnum), bool_or(st.avg_width >= least_bytes) INTO columns, is_wide
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ANY (cold) AND a.attnum > 0 AND NOT a.attisdropped
+        JOIN pg_type t ON t.oid = a.atttypid
+        LEFT JOIN pg_stats st ON st.schemaname = n.nspname AND st.tablename = c.relname AND st.attname = a.attname AND NOT st.inherited
+    -- a type that is EXTERNAL compresses its values itself, as ztext does
+    WHERE c.oid = relation AND a.attlen = -1 AND a.attstorage <> 'p' AND t.typstorage IN ('x', 'm')
+        AND coalesce(st.avg_width * (1 - st.null_frac), least_bytes) >= least_part * saved;
+    IF columns IS NULL THEN
+        RETURN;
+    END IF;
+    problem := vertical_partition_internal.no_out_of_line(relation);
+    IF problem IS NOT NULL THEN
+        columns := NULL;
+        IF is_wide IS NOT TRUE THEN
+            problem := NULL;
+        END IF;
+        RETURN;
+    END IF;
+    LOOP
+        first_limit := NULL;
+        FOR r IN EXECUTE 'SELECT o.* FROM toast_policy.compare_out_of_line($1, $2, 1000) WITH ORDINALITY o ORDER BY o.ordinality'
+            USING relation::regclass, columns
+        LOOP
+            IF r.min_bytes IS NULL THEN
+                present := r;
+            -- a limit that the table has already has no other beside it
+            ELSIF first_limit IS NULL OR first_limit < least_bytes THEN
+                first_limit := r.min_bytes;
+                first_saved := present.row_bytes - r.row_bytes;
+                best := r;
+            ELSIF present.row_bytes - r.row_bytes >= kept_part * first_saved THEN
+                best := r;
+            END IF;
+        END LOOP;
+        -- a table without rows saves NULL
+        IF (first_saved > 0) IS NOT TRUE THEN
+            columns := NULL;
+            RETURN;
+        END IF;
+        SELECT array_agg(x.name ORDER BY x.ord) INTO kept
+        FROM unnest(columns, best.bytes_saved) WITH ORDINALITY x (name, bytes, ord)
+        WHERE x.bytes >= least_part * (SELECT sum(greatest(b, 0)) FROM unnest(best.bytes_saved) b) AND x.bytes > 0;
+        -- the saving can be of other columns alone, which the policy governs already
+        IF kept IS NULL OR kept = columns THEN
+            columns := kept;
+            EXIT;
+        END IF;
+        columns := kept;
+    END LOOP;
+    min_bytes := best.min_bytes;
+    row_bytes_now := present.row_bytes;
+    row_bytes := best.row_bytes;
+    toast_row_bytes := greatest(best.toast_bytes - present.toast_bytes, 0)::float8 / greatest(best.rows, 1);
+    table_bytes_now := present.table_bytes;
+    table_bytes := best.table_bytes;
+    toast_bytes := best.toast_bytes;
+END
+$$;
+
+-- Return the statements that store values of columns of a table out of line, and those that take that
+-- back.
+CREATE FUNCTION vertical_partition_internal.out_of_line_statements(relation oid, columns name[], min_bytes integer, OUT statement text, OUT undo text)
+RETURNS record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('SELECT toast_policy.enable_out_of_line(%L, %s, %s)', q.name, min_bytes, l.names) || l.recompress,
+        -- disable() without names also gives back the access method, and resets the limit
+        ltrim(CASE WHEN m.amname = 'heap' THEN format('SELECT toast_policy.disable(%L)', q.name) || l.storage
+            ELSE CASE WHEN l.new_names IS NULL THEN '' ELSE format('SELECT toast_policy.disable(%L, %s)', q.name, l.new_names) || l.storage END
+                || CASE WHEN o.target IS NULL THEN format('; ALTER TABLE %s RESET (toast_tuple_target)', q.name)
+                    WHEN o.target::integer <> min_bytes THEN format('; ALTER TABLE %s SET (toast_tuple_target = %s)', q.name, o.target)
+                    ELSE '' END END
+            || l.recompress, '; ')
+    FROM pg_class c JOIN pg_am m ON m.oid = c.relam
+        CROSS JOIN LATERAL (SELECT vertical_partition_internal.qualified_name(c.oid)) q (name)
+        LEFT JOIN LATERAL (SELECT p.option_value AS target FROM pg_options_to_table(c.reloptions) p WHERE p.option_name = 'toast_tuple_target') o ON true
+        CROSS JOIN LATERAL (
+            SELECT string_agg(quote_literal(a.attname), ', ' ORDER BY a.attnum) AS names,
+                string_agg(quote_literal(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attstorage <> 'e') AS new_names,
+                coalesce(string_agg(format('; ALTER TABLE %s ALTER %I SET STORAGE %s', q.name, a.attname,
+                    CASE a.attstorage WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END), '' ORDER BY a.attnum)
+                    FILTER (WHERE a.attstorage NOT IN ('e', t.typstorage)), '') AS storage,
+                format('; SELECT toast_policy.recompress(%L)', q.name) AS recompress
+            FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+            WHERE a.attrelid = c.oid AND a.attname = ANY (columns) AND a.attnum > 0 AND NOT a.attisdropped) l
+    WHERE c.oid = relation
+$$;
+
 -- Return the proposal for a table or split view, or the reason why there is none.  Look for blockers
 -- if there is a proposal, or if "always" is true.  This takes about as long as all the rest.  Check the
 -- privilege here, because every user may execute this function.
 CREATE FUNCTION vertical_partition_internal.advise_one(relation regclass, always boolean, OUT columns name[], OUT hot_columns name[], OUT method text,
     OUT row_bytes_now float8, OUT hot_row_bytes float8, OUT cold_row_bytes float8, OUT updates float8, OUT written_now float8,
-    OUT written_split float8, OUT hot_share float8, OUT bytes_now bigint, OUT bytes_after bigint, OUT reason text, OUT blockers text[],
-    OUT statement text, OUT undo text)
+    OUT written_split float8, OUT hot_share float8, OUT bytes_now bigint, OUT bytes_after bigint, OUT hot_bytes_now bigint,
+    OUT hot_bytes_split bigint, OUT hot_bytes_out_of_line bigint, OUT bytes_split bigint, OUT bytes_out_of_line bigint, OUT reason text,
+    OUT blockers text[], OUT statement text, OUT undo text)
 RETURNS record LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -2249,25 +2418,37 @@ DECLARE
     s record;
     lay record;
     is_split boolean;
+    unfit text;                         -- why the table can never be split
     family oid[];
     cold_now name[];
     keeps boolean;
     moving boolean;
     rows float8;
     heap_bytes bigint;
+    toast_bytes bigint;
     row_sizes float8[];
+    o record;
+    -- Values out of line need neither a view nor a preloaded library.  So propose them if they save at
+    -- least so much of what the split saves of the rows that are hot, and take at most so much more in
+    -- total, since each of many columns would pay for chunks of its own.
+    least_saving constant float8 := 0.9;
+    most_bytes constant float8 := 1.2;
 BEGIN
     IF NOT (has_table_privilege(rel, 'SELECT') OR has_any_column_privilege(rel, 'SELECT')) THEN
         RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', relation);
     END IF;
     SELECT * INTO lay FROM vertical_partition_internal.layout(relation);
     is_split := lay.hot IS NOT NULL;
-    reason := CASE WHEN NOT is_split THEN vertical_partition_internal.unsplittable(rel) END;
-    IF reason IS NOT NULL THEN
-        blockers := ARRAY[reason];
+    unfit := CASE WHEN NOT is_split THEN vertical_partition_internal.unsplittable(rel) END;
+    -- values out of line need no key
+    IF unfit IS NOT NULL AND (unfit NOT IN ('it has no primary key', 'its primary key is deferrable')
+            OR vertical_partition_internal.no_out_of_line(rel) IS NOT NULL) THEN
+        reason := unfit;
+        blockers := ARRAY[unfit];
         RETURN;
     END IF;
-    blockers := CASE WHEN always AND NOT is_split THEN vertical_partition_internal.blockers(rel) END;
+    blockers := CASE WHEN unfit IS NOT NULL THEN ARRAY[unfit]
+        WHEN always AND NOT is_split THEN vertical_partition_internal.blockers(rel) END;
     family := CASE WHEN is_split THEN ARRAY[lay.hot::oid, lay.cold::oid] ELSE ARRAY[rel] END;
 
     -- Statistics of the columns.  A char(n) column whose width is always the same counts as one of
@@ -2289,7 +2470,8 @@ BEGIN
             coalesce(st.avg_width, CASE WHEN a.attlen > 0 THEN a.attlen::integer ELSE 32 END)::float8 AS width,
             coalesce(st.null_frac, 0)::float8 AS null_frac,
             coalesce(p.part_attnum = ANY (ix.indkey), false) AS is_key,
-            NOT p.part_attnum = ANY (pin.attnums) AS movable,
+            -- values out of line leave too little to split off
+            NOT p.part_attnum = ANY (pin.attnums) AND NOT (NOT is_split AND vertical_partition_internal.goes_out_of_line(a.attrelid, a.attnum)) AS movable,
             has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS visible,
             st.attname IS NOT NULL AS known
         FROM (
@@ -2313,6 +2495,7 @@ BEGIN
         reason := 'all columns are used by the key, by indexes or by constraints';
     END IF;
     IF reason IS NOT NULL THEN
+        reason := coalesce(unfit, reason);
         RETURN;
     END IF;
 
@@ -2366,10 +2549,11 @@ BEGIN
     -- Sizes on disk.  A proposal makes new files, which have no free space, for the rows and for the
     -- primary key of a cold part.  The other indexes and the TOAST tables keep their sizes.
     SELECT sum(pg_total_relation_size(k.oid)), sum(pg_relation_size(k.oid)),
+        sum(CASE WHEN k.reltoastrelid <> 0 THEN pg_total_relation_size(k.reltoastrelid) ELSE 0 END),
         max(CASE WHEN k.oid <> family[1] THEN NULL WHEN k.relpages > 0 AND k.reltuples >= 0
             THEN k.reltuples::float8 / k.relpages * (pg_relation_size(k.oid) / current_setting('block_size')::integer)
             ELSE pg_relation_size(k.oid) / CASE WHEN is_split THEN s.hot_bytes_now ELSE s.row_bytes END END)
-    INTO bytes_now, heap_bytes, rows FROM pg_class k WHERE k.oid = ANY (family);
+    INTO bytes_now, heap_bytes, toast_bytes, rows FROM pg_class k WHERE k.oid = ANY (family);
     bytes_after := bytes_now;
     IF NOT keeps THEN
         row_sizes := CASE WHEN cardinality(s.cold) = 0 THEN ARRAY[s.row_bytes] ELSE ARRAY[s.hot_bytes, s.cold_bytes] END;
@@ -2391,10 +2575,61 @@ BEGIN
         written_split := s.written_split;
         hot_share := s.hot_bytes / s.row_bytes;
     END IF;
-    IF NOT always AND NOT is_split AND NOT keeps THEN
+    IF NOT always AND NOT is_split AND NOT keeps AND unfit IS NULL THEN
         blockers := vertical_partition_internal.blockers(rel);
     END IF;
-    IF keeps OR blockers IS NOT NULL THEN
+
+    -- Compare the split with values out of line, which is simpler.
+    IF NOT is_split AND NOT keeps THEN
+        hot_bytes_now := vertical_partition_internal.heap_bytes(rel, rows, s.row_bytes, NOT c.fixed);
+        hot_bytes_split := vertical_partition_internal.heap_bytes(rel, rows, s.hot_bytes, NOT c.fixed);
+        bytes_split := bytes_after;
+        SELECT * INTO o FROM vertical_partition_internal.out_of_line(rel, columns, s.row_bytes - s.hot_bytes);
+        IF o.columns IS NOT NULL THEN
+            -- a sample of rows knows more than statistics
+            hot_bytes_now := o.table_bytes_now;
+            hot_bytes_out_of_line := o.table_bytes;
+            bytes_out_of_line := bytes_now - heap_bytes - toast_bytes + o.table_bytes + o.toast_bytes;
+            reason := reason || format('; of %s, values out of line would leave %s in the table (%s in total), and a split %s in the hot part (%s in total)',
+                pg_size_pretty(hot_bytes_now), pg_size_pretty(hot_bytes_out_of_line), pg_size_pretty(bytes_out_of_line),
+                pg_size_pretty(hot_bytes_split), pg_size_pretty(bytes_split));
+        ELSIF o.problem IS NOT NULL THEN
+            reason := reason || format('; wide values cannot go out of line: %s', o.problem);
+        END IF;
+        IF o.columns IS NOT NULL
+            AND (o.row_bytes_now - o.row_bytes >= least_saving * (s.row_bytes - s.hot_bytes) AND bytes_out_of_line <= most_bytes * bytes_split
+                -- the bar for the rows of a split
+                OR blockers IS NOT NULL AND o.row_bytes <= 0.75 * o.row_bytes_now)
+        THEN
+            IF blockers IS NOT NULL THEN
+                reason := reason || format('; a split is prevented by: %s', array_to_string(blockers, ', '));
+                blockers := NULL;
+            END IF;
+            SELECT array_agg(x.name ORDER BY x.ord) FILTER (WHERE NOT x.name = ANY (o.columns)),
+                array_agg(x.name ORDER BY x.ord) FILTER (WHERE x.name = ANY (o.columns)),
+                array_agg(x.attnum) FILTER (WHERE x.name = ANY (o.columns))
+            INTO hot_columns, columns, s.cold
+            FROM unnest(c.names, c.attnums) WITH ORDINALITY x (name, attnum, ord);
+            method := 'out_of_line';
+            row_bytes_now := o.row_bytes_now;
+            hot_row_bytes := o.row_bytes;
+            cold_row_bytes := o.toast_row_bytes;
+            hot_share := o.row_bytes / o.row_bytes_now;
+            written_split := coalesce((
+                SELECT sum(h.rows * (o.row_bytes + CASE WHEN h.columns && s.cold THEN o.toast_row_bytes ELSE 0 END)) / nullif(sum(h.rows), 0)
+                FROM vertical_partition_internal.counted_shapes() h WHERE h.relid = rel AND NOT h.is_read), o.row_bytes);
+            bytes_after := bytes_out_of_line;
+            SELECT * INTO statement, undo FROM vertical_partition_internal.out_of_line_statements(rel, columns, o.min_bytes);
+            RETURN;
+        END IF;
+    END IF;
+    IF unfit IS NOT NULL THEN
+        SELECT NULL, NULL, NULL, NULL, NULL, NULL INTO columns, hot_columns, method, row_bytes_now, hot_row_bytes, cold_row_bytes;
+        SELECT NULL, NULL, NULL, NULL, NULL, NULL INTO updates, written_now, written_split, hot_share, bytes_now, bytes_after;
+        SELECT NULL, NULL, NULL, NULL, NULL INTO hot_bytes_now, hot_bytes_split, hot_bytes_out_of_line, bytes_split, bytes_out_of_line;
+        reason := unfit;
+        RETURN;
+    ELSIF keeps OR blockers IS NOT NULL THEN
         RETURN;
     END IF;
     IF NOT is_split THEN
@@ -2435,12 +2670,14 @@ AS $$
     FROM (SELECT current_setting('block_size')::integer) b (size), LATERAL (SELECT floor((b.size - 40) * 0.9 / entry_bytes)) f (entries)
 $$;
 
--- Return one row for each table that should be split.  If a table or split view is given, always
--- return one row for it.  If it should not be split, this row says why.  If no relation is given,
--- leave out a relation that cannot be examined, for example because another session drops it.
+-- Return one row for each table that should be split, or whose values should go out of line.  If a
+-- table or split view is given, always return one row for it.  If it should stay as it is, this row
+-- says why.  If no relation is given, leave out a relation that cannot be examined, for example because
+-- another session drops it.
 CREATE FUNCTION vertical_partition_internal.advise(wanted regclass, min_bytes bigint, min_updates bigint)
 RETURNS TABLE (relation regclass, columns name[], hot_columns name[], method text, row_bytes_now float8, hot_row_bytes float8,
     cold_row_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, bytes_now bigint, bytes_after bigint,
+    hot_bytes_now bigint, hot_bytes_split bigint, hot_bytes_out_of_line bigint, bytes_split bigint, bytes_out_of_line bigint,
     reason text, blockers text[], statement text, undo text)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -2481,7 +2718,8 @@ BEGIN
         END;
         IF a.columns IS NOT NULL OR a.statement IS NOT NULL THEN
             RETURN QUERY SELECT r.relid::regclass, a.columns, a.hot_columns, a.method, a.row_bytes_now, a.hot_row_bytes, a.cold_row_bytes,
-                a.updates, a.written_now, a.written_split, a.hot_share, a.bytes_now, a.bytes_after, a.reason, a.blockers, a.statement, a.undo;
+                a.updates, a.written_now, a.written_split, a.hot_share, a.bytes_now, a.bytes_after,
+                a.hot_bytes_now, a.hot_bytes_split, a.hot_bytes_out_of_line, a.bytes_split, a.bytes_out_of_line, a.reason, a.blockers, a.statement, a.undo;
         END IF;
     END LOOP;
 END
@@ -2492,7 +2730,8 @@ REVOKE ALL ON FUNCTION vertical_partition_internal.advise(regclass, bigint, bigi
 CREATE FUNCTION vertical_partition.advise(relation regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
 RETURNS TABLE (relation regclass, columns name[], hot_columns name[], method text, row_bytes_now float8, hot_row_bytes float8,
     cold_row_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, bytes_now bigint, bytes_after bigint,
+    hot_bytes_now bigint, hot_bytes_split bigint, hot_bytes_out_of_line bigint, bytes_split bigint, bytes_out_of_line bigint,
     reason text, blockers text[], statement text, undo text)
 LANGUAGE C VOLATILE AS 'MODULE_PATHNAME', 'vp_call_internal';
 COMMENT ON FUNCTION vertical_partition.advise(regclass, bigint, bigint) IS
-'tables that should be split, and how; for one relation, also the reason against a split';
+'tables that should be split or store values out of line, and how; for one relation, also the reason against it';
