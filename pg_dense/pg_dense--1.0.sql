@@ -520,6 +520,7 @@ DECLARE
     spare bigint;
     bytes bigint;
     aligned int4;
+    outside boolean;                -- do values go out of line, instead of a split?
 BEGIN
     SELECT * INTO class FROM pg_class c WHERE c.oid = rel;
     b := dense_internal.table_bytes(rel);
@@ -756,27 +757,42 @@ BEGIN
     END IF;
 
     --
-    -- Splits.  They make the table larger; their gain is what statements write and read.
+    -- Splits, or values out of line, if the advisor finds that enough.  They make the table larger;
+    -- their gain is what statements write and read.
     --
     IF class.relkind = 'r' AND class.relpersistence <> 't' AND b.heap >= 8388608
         AND dense_internal.is_trusted('vertical_partition', 'advise') THEN
         EXECUTE 'SELECT a.* FROM vertical_partition.advise($1) a' INTO v USING rel::regclass;
         IF v.columns IS NOT NULL THEN
             p := none;
+            outside := v.method = 'out_of_line';
             p.kind := CASE WHEN v.updates > 0 THEN 'proposal' ELSE 'option' END;
-            p.proposal := 'vertical_partition ' || name;
+            p.proposal := CASE WHEN outside THEN 'toast_policy_out_of_line '
+                ELSE 'vertical_partition ' END || name;
             p.relation := rel;
-            p.feature := 'vertical_partition';
+            p.feature := CASE WHEN outside THEN 'toast_policy' ELSE 'vertical_partition' END;
             p.columns := v.columns;
             p.action := 'move ' || (SELECT string_agg(format('%I', n), ', ')
                 FROM unnest(v.columns) n)
-                || ' to a cold part, by ' || v.method;
+                || CASE WHEN outside THEN ' out of line' ELSE ' to a cold part, by ' || v.method END;
+            -- One row of dense.applied stands for the access method of a table.  And the values were
+            -- measured with the present types.
+            IF outside AND (class.relam <> 2 OR cardinality(names) > 0 OR EXISTS (
+                    SELECT FROM unnest(sizes) z JOIN pg_attribute a ON a.attrelid = rel
+                        AND a.attnum = z.attnum WHERE a.attname = ANY (v.columns))) THEN
+                p.kind := 'option';
+                p.proposal := NULL;
+                v.reason := v.reason || CASE WHEN class.relam = 2
+                    THEN '; ask again after the proposals for this table' ELSE '' END;
+            END IF;
             p.bytes_now := CASE WHEN p.kind = 'proposal' THEN total ELSE b.total END;
             -- header and key once more, and the index of the cold part; an earlier proposal has
             -- already returned the free space that advise() counts, and that of the indexes
             p.bytes_after := CASE WHEN NOT rebuilt
                     THEN p.bytes_now + v.bytes_after - v.bytes_now
                         - dense_internal.index_spare(rel, rows)
+                WHEN outside THEN p.bytes_now + v.bytes_after - v.bytes_now
+                    + b.heap - v.hot_bytes_now
                 ELSE p.bytes_now + coalesce(rows, 0) * greatest(v.hot_row_bytes
                 + v.cold_row_bytes - v.row_bytes_now, 0)
                 + CASE v.method WHEN 'row_pointer' THEN 0
@@ -785,10 +801,12 @@ BEGIN
                         sizes) m
                         JOIN pg_index d ON d.indexrelid = m.index AND d.indisprimary), 0) END END;
             p.confidence := CASE WHEN v.updates > 0 THEN 'medium' ELSE 'low' END;
-            p.risk := 'the table becomes a view; sessions must preload the library';
+            p.risk := CASE WHEN outside
+                THEN 'modules that accept only tables of heap refuse the table'
+                ELSE 'the table becomes a view; sessions must preload the library' END;
             p.lock_mode := 'ACCESS EXCLUSIVE';
             p.server := 'stock';
-            p.seconds := 2 * (heap + b.toast) / heap_rate
+            p.seconds := CASE WHEN outside THEN 1 ELSE 2 END * (heap + b.toast) / heap_rate
                 + (b.total - b.heap - b.toast) / index_rate;
             p.reason := format('an update writes %s bytes instead of %s, and the hot rows take %s %% of the memory; %s',
                 round(v.written_split::numeric), round(v.written_now::numeric),
@@ -797,7 +815,10 @@ BEGIN
             p.undo := v.undo;
             p.blockers := coalesce(v.blockers, '{}');
             BEGIN
-                EXECUTE 'SELECT vertical_partition_internal.check_preload($1, false)' USING name;
+                IF NOT outside THEN
+                    EXECUTE 'SELECT vertical_partition_internal.check_preload($1, false)'
+                        USING name;
+                END IF;
             EXCEPTION WHEN object_not_in_prerequisite_state OR feature_not_supported THEN
                 p.blockers := p.blockers
                     || 'new sessions of the database do not load the library, see session_preload_libraries'::text;
@@ -1513,7 +1534,8 @@ BEGIN
             PERFORM dense_internal.check_trusted('compact_types', 'convert');
             EXECUTE p.statement;
         WHEN 'toast_policy' THEN
-            PERFORM dense_internal.check_trusted('toast_policy', 'enable', 'recompress');
+            PERFORM dense_internal.check_trusted('toast_policy', 'enable', 'enable_out_of_line',
+                'recompress');
             level := current_setting('toast_policy.lz4_level', true);
             EXECUTE p.statement;
             -- the statement may have set it for the session
@@ -1613,6 +1635,15 @@ BEGIN
 END
 $$;
 
+-- Return true if the table has the storage parameter toast_tuple_target.
+CREATE FUNCTION dense_internal.has_toast_target(rel oid)
+RETURNS boolean LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT dense_internal.storage_parameter(c.reloptions, 'toast_tuple_target') IS NOT NULL
+    FROM pg_class c WHERE c.oid = rel
+$$;
+
 -- Take back one row of dense.applied.  Its texts are compared, and are parsed as names of types by
 -- compact_types; none becomes part of a statement.
 CREATE FUNCTION dense_internal.undo_one(which bigint)
@@ -1627,6 +1658,7 @@ DECLARE
     columns name[];
     ids bigint[];
     indexes text[];
+    outside boolean := false;       -- were values of small rows out of line?
     c record;
 BEGIN
     PERFORM dense_internal.lock_notes();
@@ -1689,8 +1721,12 @@ BEGIN
         WHEN 'toast_policy' THEN
             IF EXISTS (SELECT FROM pg_class k JOIN pg_am m ON m.oid = k.relam WHERE k.oid = rel
                 AND m.amname = 'toast_policy') THEN
-                PERFORM dense_internal.check_trusted('toast_policy', 'disable');
+                PERFORM dense_internal.check_trusted('toast_policy', 'disable', 'recompress');
+                outside := dense_internal.has_toast_target(rel);
                 EXECUTE 'SELECT toast_policy.disable($1)' USING rel::regclass;
+                -- disable() resets the limit of enable_out_of_line(), and leaves the values where
+                -- they are
+                outside := outside AND NOT dense_internal.has_toast_target(rel);
             END IF;
             FOR c IN SELECT t.attname, x.storage, x.compression, t.attstorage, t.attcompression
                 FROM unnest(a.columns, a.old_storage, a.old_compression) x (name, storage,
@@ -1709,6 +1745,9 @@ BEGIN
                             ELSE 'default' END);
                 END IF;
             END LOOP;
+            IF outside THEN
+                EXECUTE 'SELECT toast_policy.recompress($1)' USING rel::regclass;
+            END IF;
         WHEN 'vertical_partition' THEN
             PERFORM dense_internal.check_trusted('vertical_partition', 'merge');
             IF EXISTS (SELECT FROM dense_internal.parts(rel)) THEN
