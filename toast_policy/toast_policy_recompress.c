@@ -181,8 +181,14 @@ tp_copy_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple, Datum *values
 	}
 	if (anew)
 		tp_make_raw(desc, values, isnull);
+
+	/*
+	 * A tuple that is older than ADD COLUMN ... DEFAULT does not have the
+	 * value of that column, but its copy will.
+	 */
 	if (anew ? !tp_recompress_heap :
-		!chained && (HeapTupleHasExternal(tuple) || tuple->t_len > min_moved))
+		!chained && (HeapTupleHasExternal(tuple) || tuple->t_len > min_moved ||
+					 HeapTupleHeaderGetNatts(tuple->t_data) < desc->natts))
 		tp_row_apply(OldHeap, values, isnull, anew ? TP_RECOMPRESS : TP_REWRITE,
 					 chained ? NULL : &plan);
 	if (anew)

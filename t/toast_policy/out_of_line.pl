@@ -1,17 +1,13 @@
 # Test tables whose governed values go out of line in small rows.  Random statements must have the
 # same results as in a heap table, and after each command that writes rows, exactly the values of the
 # given size must be out of line.  The same must hold on a standby, after a crash, in a dump that is
-# restored, and on a subscriber.  The statements of t/vertical_partition/same.sql must give the
-# answers of plain tables.
+# restored, and on a subscriber.
 #
 # PGDENSE_FUZZ_CASES sets the number of statements (one for each two cases).  PGDENSE_FUZZ_SEED is
 # the random seed, which repeats a run.
 use strict;
 use warnings FATAL => 'all';
 
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-use PgDense::Partition;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -20,10 +16,15 @@ my $statements = int(($ENV{PGDENSE_FUZZ_CASES} // 2000) / 2);
 my $seed = $ENV{PGDENSE_FUZZ_SEED} // int(rand(1_000_000));
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
-my $node = partition_node('cold', <<'CONF');
+my $node = PostgreSQL::Test::Cluster->new('cold');
+$node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+client_min_messages = warning
 wal_consistency_checking = 'heap, heap2, btree'
 autovacuum = off
 CONF
+$node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE EXTENSION amcheck;
@@ -407,47 +408,6 @@ is($node->safe_psql('subscriber', "SELECT * FROM toast_policy.check('d', true)")
 is(wrong($node, 'subscriber', 'd'), $good, 'subscriber: where the values are') if $major >= 17;
 $node->safe_psql($_, "DROP SUBSCRIPTION $_") for qw(subscriber plain_subscriber);
 $standby->stop;
-
-# the statements of vertical_partition, for which a table needs no special case
-my @statements = same_statements();
-my $script = join '', "\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n",
-  map { "\\echo \@\@ $_->[0]\n$_->[1]" } @statements;
-my %answers;
-for my $db (qw(plain out_of_line))
-{
-	partition_database($node, $db, 'plain');
-	$node->safe_psql($db, <<'SQL') if $db eq 'out_of_line';
-CREATE EXTENSION toast_policy;
-CREATE OR REPLACE FUNCTION split_here(t regclass, cold name[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-	columns name[] := ARRAY(SELECT attname FROM pg_attribute a JOIN pg_type y ON y.oid = atttypid
-		WHERE attrelid = t AND attname = ANY (cold) AND attlen = -1 AND typstorage <> 'p');
-BEGIN
-	IF columns <> '{}' THEN PERFORM toast_policy.enable_out_of_line(t, 128, VARIADIC columns); END IF;
-END $$;
-SQL
-	my $output = psql_output($node, $db, $script);
-	append_to_file("${PostgreSQL::Test::Utils::tmp_check}/$db.out", $output);
-	$answers{$db} = same_outputs($output);
-}
-my $different = 0;
-for (@statements)
-{
-	my ($line, $statement) = @$_;
-	my ($expected, $got) =
-	  map { join "\n", sort @{ $_->{$line} // ['no output'] } } @answers{qw(plain out_of_line)};
-
-	next if $got eq $expected;
-	diag sprintf "line %d: %.500s\nplain: %.1000s\nout of line: %.1000s\n", $line, $statement,
-	  $expected, $got
-	  if ++$different <= 5;
-}
-is($different, 0, 'the answers are those of plain tables');
-cmp_ok(
-	$node->safe_psql(
-		'out_of_line', 'SELECT count(*) FROM toast_policy.status WHERE out_of_line IS NOT NULL'),
-	'>', 5,
-	'columns are governed');
 
 $node->stop;
 done_testing();

@@ -122,14 +122,15 @@ our @same_differences = (
 		qr/ERROR:  0A000: cannot truncate a table referenced in a foreign key constraint/
 	],);
 
-# same_statements() - return [LINE, STATEMENT, TAG...] for each statement that this server knows
+# same_statements([FILE]) - return [LINE, STATEMENT, TAG...] for each statement of a file that this
+# server knows; the file has the format of t/vertical_partition/same.sql, which is the default
 sub same_statements
 {
+	my $path = $_[0] // dirname(__FILE__) . '/../../vertical_partition/same.sql';
 	my ($major) = `pg_config --version` =~ /(\d+)/;
 	my ($line, $begin, $text, @tags, @statements) = (0, 0, '');
 
-	open my $file, '<', dirname(__FILE__) . '/../../vertical_partition/same.sql'
-	  or die "could not open the statements: $!";
+	open my $file, '<', $path or die "could not open the statements: $!";
 	while (my $read = <$file>)
 	{
 		$line++;
