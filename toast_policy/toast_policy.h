@@ -102,6 +102,7 @@ typedef struct TpRowPlan
 								 * decides */
 } TpRowPlan;
 
+extern bool tp_column_is_virtual(Form_pg_attribute att);
 extern bool tp_column_is_governed(Form_pg_attribute att);
 extern int	tp_governed_count(Relation rel);
 extern bool tp_row_is_small(Relation rel, TupleTableSlot *slot,

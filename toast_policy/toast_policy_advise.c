@@ -105,7 +105,7 @@ tp_candidates(Relation rel)
 
 		if (att->attisdropped || att->attlen != -1 ||
 			att->attstorage == TYPSTORAGE_PLAIN ||
-			(att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED) ||
+			tp_column_is_virtual(att) ||
 			!tp_may_read(RelationGetRelid(rel), att->attnum) ||
 			tp_is_compressed_type(att->atttypid))
 			continue;

@@ -152,7 +152,7 @@ tp_check_column(Relation rel, const char *name)
 				 errmsg("system column \"%s\" cannot be toasted", name)));
 
 	att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
-	if (att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED)
+	if (tp_column_is_virtual(att))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("column \"%s\" cannot be toasted", name),

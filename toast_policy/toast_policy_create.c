@@ -483,7 +483,8 @@ tp_column_changed(Oid relid, AttrNumber attnum, bool added)
 	table_close(attributes, AccessShareLock);
 
 	if (!HeapTupleIsValid(tuple) || att.attisdropped || att.attlen != -1 ||
-		att.attstorage != TYPSTORAGE_EXTENDED || tp_is_compressed_type(att.atttypid))
+		att.attstorage != TYPSTORAGE_EXTENDED || tp_column_is_virtual(&att) ||
+		tp_is_compressed_type(att.atttypid))
 		return;
 
 	/*

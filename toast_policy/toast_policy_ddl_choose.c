@@ -59,6 +59,11 @@ tp_choose_columns(Relation rel, ArrayType *names)
 		AttrNumber	attnum = tp_find_column(RelationGetRelid(rel), name);
 		Form_pg_attribute att = TupleDescAttr(desc, attnum - 1);
 
+		if (tp_column_is_virtual(att))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" cannot be governed by toast_policy", name),
+					 errdetail("Values of a virtual generated column are not stored.")));
 		if (!TypeIsToastable(att->atttypid))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -81,7 +86,7 @@ tp_choose_columns(Relation rel, ArrayType *names)
 
 		any |= tp_column_is_governed(att);
 		if (!att->attisdropped && att->attlen == -1 &&
-			att->attstorage == TYPSTORAGE_EXTENDED &&
+			att->attstorage == TYPSTORAGE_EXTENDED && !tp_column_is_virtual(att) &&
 			!tp_is_compressed_type(att->atttypid))
 		{
 			any = true;
@@ -190,7 +195,7 @@ tp_refuse_if_useless(List *relids, Oid amoid)
 
 		if (!att->attisdropped && att->attlen == -1 &&
 			(att->attstorage == TYPSTORAGE_EXTENDED || tp_column_is_governed(att)) &&
-			!tp_is_compressed_type(att->atttypid))
+			!tp_column_is_virtual(att) && !tp_is_compressed_type(att->atttypid))
 			column = pstrdup(NameStr(att->attname));
 	}
 	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),

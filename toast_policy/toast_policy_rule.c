@@ -135,6 +135,13 @@ typedef struct TpStreak
  */
 #define TP_MAX_FETCHED		(64 * 1024 * 1024)
 
+/* Return true if the column is generated, and its values are not stored. */
+bool
+tp_column_is_virtual(Form_pg_attribute att)
+{
+	return att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED;
+}
+
 /*
  * Return true if the policy governs the column, provided that its table uses
  * the access method.  Columns of ztext and zbytea are never governed, because
@@ -144,7 +151,7 @@ bool
 tp_column_is_governed(Form_pg_attribute att)
 {
 	return !att->attisdropped && att->attlen == -1 &&
-		att->attstorage == TYPSTORAGE_EXTERNAL &&
+		att->attstorage == TYPSTORAGE_EXTERNAL && !tp_column_is_virtual(att) &&
 		!tp_is_compressed_type(att->atttypid);
 }
 

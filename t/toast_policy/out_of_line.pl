@@ -318,6 +318,39 @@ is( $node->safe_psql(
 	't',
 	'ALTER TABLE adds a TOAST table if the table is locked');
 
+# The statement that creates the table loads the library.
+if ($major >= 16)
+{
+	$node->safe_psql('postgres',
+		'CREATE TABLE at_once (id int, c varchar(100) STORAGE EXTERNAL) USING toast_policy WITH (toast_tuple_target = 128)'
+	);
+	is( $node->safe_psql(
+			'postgres', q{SELECT reltoastrelid <> 0 FROM pg_class WHERE oid = 'at_once'::regclass}),
+		't',
+		'CREATE TABLE adds a TOAST table');
+}
+
+# A virtual generated column has no stored values.
+if ($major >= 18)
+{
+	$node->safe_psql('postgres',
+		'CREATE TABLE computed (id int, c text GENERATED ALWAYS AS (repeat(id::text, 200)) VIRTUAL, d text)'
+	);
+	my ($ret, $out, $err) =
+	  $node->psql('postgres', q{SELECT toast_policy.enable_out_of_line('computed', 128, 'd', 'c')});
+	like(
+		$err,
+		qr/column "c" cannot be governed by toast_policy\nDETAIL:  Values of a virtual generated column are not stored/,
+		'a virtual generated column is refused');
+	$node->safe_psql('postgres', q{SELECT toast_policy.enable('computed')});
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT attname, attstorage FROM pg_attribute WHERE attrelid = 'computed'::regclass AND attnum > 1 ORDER BY 1}
+		),
+		"c|x\nd|e",
+		'enable() leaves it out');
+}
+
 # standby and crash
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is($standby->safe_psql('postgres', sprintf($digest, 'd')), $rows, 'standby: the rows');
