@@ -1,5 +1,5 @@
-# Run a web shop on plain tables and on tables after toast_policy.enable(), and compare the results.
-# See PgDense::Application.
+# Run a web shop on plain tables, on tables after toast_policy.enable(), and on tables after
+# toast_policy.enable_out_of_line(), and compare the results.  See PgDense::Application.
 use strict;
 use warnings FATAL => 'all';
 
@@ -9,6 +9,10 @@ use PgDense::Application;
 
 # At least this many tables have values that are large enough for enable().
 my $governed = 6;
+# At least this many tables have values out of line, though the server moves none of them there.
+my $moved = 4;
+my $outside =
+  "SELECT count(*) >= $moved FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'toast_policy' AND c.relkind = 'r' AND 'toast_tuple_target=128' = ANY (reloptions) AND pg_relation_size(reltoastrelid) > 0";
 my %modes = (
 	governed => {
 		sql => qq{
@@ -26,6 +30,21 @@ my %modes = (
 		changed => { '^governed\|' => $governed },
 		still =>
 		  "SELECT count(*) >= $governed FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'toast_policy' AND c.relkind = 'r'"
+	},
+	out_of_line => {
+		sql => qq{
+			CREATE FUNCTION pg_temp.enabled(rel regclass) RETURNS text LANGUAGE plpgsql AS \$\$
+			DECLARE
+				columns name[] := ARRAY(SELECT attname FROM pg_attribute WHERE attrelid = rel AND attnum > 0 AND attstorage = 'x' AND NOT attisdropped);
+			BEGIN
+				IF columns = '{}' THEN RETURN 'skipped'; END IF;
+				PERFORM toast_policy.enable_out_of_line(rel, 128, VARIADIC columns), toast_policy.recompress(rel);
+				RETURN 'governed';
+			END \$\$;
+			SELECT pg_temp.enabled(rel), rel FROM $shop_tables t; SELECT 'moved', ($outside)},
+		back => [ 'SELECT toast_policy.disable_all()', 'disable_all()' ],
+		changed => { '^governed\|' => 12, '^moved\|t' => 1 },
+		still => $outside
 	},);
 
 # The results must not differ, so this list is empty.
