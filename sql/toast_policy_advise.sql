@@ -84,8 +84,9 @@ SET toast_policy.lz4_level = 9;
 SELECT * FROM now('governed');
 RESET toast_policy.lz4_level;
 CREATE TABLE parted (id int, doc text) PARTITION BY RANGE (id);
-CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100);
-CREATE TABLE parted_2 (gone int, doc text, id int);
+-- with statistics, the compressed values are narrow
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100) WITH (autovacuum_enabled = off);
+CREATE TABLE parted_2 (gone int, doc text, id int) WITH (autovacuum_enabled = off);
 ALTER TABLE parted_2 DROP COLUMN gone;
 ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM (100) TO (1000);
 INSERT INTO parted SELECT id, doc FROM docs;

@@ -366,7 +366,7 @@ INSERT INTO key_only VALUES (1);
 CREATE TABLE no_statistics (a int PRIMARY KEY, b text);
 CREATE TABLE one_column (a int PRIMARY KEY, b text);
 INSERT INTO one_column SELECT i, repeat('b', 500) FROM generate_series(1, 10) i;
-ANALYZE key_only, one_column;
+ANALYZE key_only, one_column, t;
 SELECT x AS relation, a.reason, a.blockers, a.statement
 FROM unnest('{no_key, deferrable_key, always, clash, parted, parent, child, secure, mv, key_only, one_column, no_statistics, temporary, v, t, customer_hot, customer_cold, pg_catalog.pg_class}'::regclass[])
   WITH ORDINALITY x (x, ord) CROSS JOIN LATERAL vertical_partition.advise(x) a ORDER BY ord;
