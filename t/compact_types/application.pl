@@ -128,7 +128,8 @@ my @differences = (
 		seen => qr/^\{"error":"UndefinedFunction","sqlstate":"42883"\}$/
 	},
 	{
-		doc => 'A literal or an untyped parameter in a list is an error if it has more digits than the column',
+		doc =>
+		  'A literal or an untyped parameter in a list is an error if it has more digits than the column',
 		only => 'numbers',
 		step => qr/^driver: \w+, prepare=\w+: texts in, of decimals$/,
 		seen => qr/^\{"error":"NumericValueOutOfRange","sqlstate":"22003"\}$/
