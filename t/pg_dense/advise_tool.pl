@@ -202,6 +202,10 @@ like(
 	$out,
 	qr/^app\."fresh \\x1b\[2J"\n  remark: no estimate: never analyzed; run ANALYZE$/m,
 	'a table without statistics, and control characters made visible');
+like(
+	$out,
+	qr/^Without an estimate, counted as if nothing is saved: 1 table \(/m,
+	'the total says how many there are');
 unlike($out, qr/[^\n -~]/, 'no control character, and nothing but ASCII');
 my ($report) = $out =~ /\A(.*)^Next commands$/ms;
 is_deeply([ grep { length > 80 } split /\n/, $report ], [], 'the report has 80 columns');
@@ -490,14 +494,14 @@ like($talk, qr/ reason: a row takes /, 'what was measured is a reason');
 unlike($out, qr/ assumption: /, 'and no assumption');
 like(
 	$out,
-	qr/^# apply a proposal[^\n]*runs\n[^\n]*'compact_types public\.talk'\)"\n# or [^\n]* risk, see above\n[^\n]*'compact_types_with_risk public\.talk'\)"$/m,
+	qr/^# apply a proposal[^\n]*runs\n[^\n]*'compact_types public\.talk'\)"\n# or [^']* risk, see\n# above\n[^\n]*'compact_types_with_risk public\.talk'\)"$/m,
 	'the change without a risk comes first');
 
 # All tables are small, or there is no library.
 $node->safe_psql('postgres', 'CREATE DATABASE tiny TEMPLATE template0');
 $node->safe_psql('tiny', 'CREATE TABLE t AS SELECT 1 AS a');
 ($code, $out, $err) = advise('tiny');
-like($out, qr/^- 1 table smaller than .*; use --min-size 0 to look\s+at them$/m, 'small tables');
+like($out, qr/^- 1 table smaller than .*; use --min-size 0 to examine\s+them$/m, 'small tables');
 $node->safe_psql('tiny',
 	q{CREATE TABLE u AS SELECT i FROM generate_series(1, 60000) i; CREATE EXTENSION pg_dense});
 ($code, $out, $err) = advise('tiny', '--statistics');

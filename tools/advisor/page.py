@@ -7,7 +7,7 @@ import jinja2
 
 from advisor import terminal
 from advisor.errors import AdviseError
-from advisor.report import Report, counted, percent, size, visible
+from advisor.report import Report, counted, percent, size, unestimated, visible
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -42,6 +42,7 @@ def write(report: Report, top: int, path: Path) -> None:
         largest=max((table.now for table in shown), default=0) or 1,
         size=size,
         percent=percent,
+        unestimated=unestimated,
         label=lambda line: terminal.label(report, line),
     )
     try:
