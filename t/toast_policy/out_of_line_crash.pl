@@ -9,6 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use IPC::Run ();
 use PgDense::Crash;
+use PgDense::OutOfLine;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -25,19 +26,10 @@ client_min_messages = warning
 max_prepared_transactions = 5
 CONF
 $node->start;
+$node->safe_psql('postgres', $functions);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE EXTENSION amcheck;
-CREATE FUNCTION noise(size int, seed int) RETURNS text LANGUAGE sql IMMUTABLE AS
-$$ SELECT left(string_agg(translate(encode(sha256((seed || '-' || i)::bytea), 'base64'), E'\n', ''), ''), size) FROM generate_series(1, size / 40 + 1) i $$;
-CREATE FUNCTION values_outside(t regclass) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	toast regclass := (SELECT reltoastrelid FROM pg_class WHERE oid = t);
-	result bigint := 0;
-BEGIN
-	IF toast <> 0 THEN EXECUTE format('SELECT count(DISTINCT chunk_id) FROM %s', toast) INTO result; END IF;
-	RETURN result;
-END $$;
 CREATE FUNCTION settings(t regclass) RETURNS text LANGUAGE sql AS $$
 SELECT concat_ws(' ', amname, reloptions, (SELECT string_agg(attname || '=' || attstorage::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = t AND attnum > 0 AND attlen = -1),
 	CASE WHEN reltoastrelid <> 0 THEN 'toast' END, (SELECT count(*) FROM pg_depend WHERE objid = t AND refclassid = 'pg_am'::regclass))

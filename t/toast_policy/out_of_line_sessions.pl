@@ -5,6 +5,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use IPC::Run ();
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::OutOfLine;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -14,19 +17,10 @@ $node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--loca
 $node->append_conf('postgresql.conf',
 	"fsync = off\nautovacuum = off\nclient_min_messages = warning\n");
 $node->start;
+$node->safe_psql('postgres', $functions);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE EXTENSION amcheck;
-CREATE FUNCTION noise(size int, seed int) RETURNS text LANGUAGE sql IMMUTABLE AS
-$$ SELECT left(string_agg(translate(encode(sha256((seed || '-' || i)::bytea), 'base64'), E'\n', ''), ''), size) FROM generate_series(1, size / 40 + 1) i $$;
-CREATE FUNCTION values_outside(t regclass) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	toast regclass := (SELECT reltoastrelid FROM pg_class WHERE oid = t);
-	result bigint := 0;
-BEGIN
-	IF toast <> 0 THEN EXECUTE format('SELECT count(DISTINCT chunk_id) FROM %s', toast) INTO result; END IF;
-	RETURN result;
-END $$;
 SQL
 my $rows = 'SELECT count(*), md5(string_agg(x::text, \',\' ORDER BY id)) FROM %s x';
 
