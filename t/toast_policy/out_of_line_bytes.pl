@@ -6,6 +6,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use POSIX qw(ceil floor);
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::OutOfLine;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -27,12 +30,11 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf',
 	"fsync = off\nautovacuum = off\nfull_page_writes = off\nclient_min_messages = warning\n");
 $node->start;
+$node->safe_psql('postgres', $functions);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE EXTENSION pageinspect;
 CREATE EXTENSION pg_walinspect;
-CREATE FUNCTION noise(size int, seed int) RETURNS text LANGUAGE sql IMMUTABLE AS
-$$ SELECT left(string_agg(translate(encode(sha256((seed || '-' || i)::bytea), 'base64'), E'\n', ''), ''), size) FROM generate_series(1, size / 40 + 1) i $$;
 -- Return the lengths of the rows of a table, each with the number of rows that have it.
 CREATE FUNCTION rows_of(rel regclass) RETURNS text LANGUAGE sql AS $$
 SELECT string_agg(n || ' of ' || lp_len, ', ' ORDER BY lp_len) FROM (SELECT lp_len, count(*) AS n FROM generate_series(0, pg_relation_size(rel) / 8192 - 1) b,
