@@ -138,12 +138,12 @@ my @differences = (
 # A server before 17 refuses MERGE into any view.
 push @differences,
   {
-	doc => 'MERGE on 15',
+	doc => 'On 15, the server refuses MERGE for all views',
 	step => qr/^driver: \w+, prepare=\w+: merge$/,
 	seen => qr/^\{"error":"\w+","sqlstate":"0A000"\}$/
   },
   {
-	doc => 'MERGE on 15',
+	doc => 'On 15, the server refuses MERGE for all views',
 	# All columns and rows must be the same, except the row that MERGE would have
 	# changed.
 	step => qr/(?:^|\w )data(?: \w+)*: shop_(?:setting|preference)$/,
