@@ -672,7 +672,7 @@ BEGIN
         recompress := format('; SELECT toast_policy.recompress(%L)', name);
         FOR v IN EXECUTE 'SELECT a.* FROM toast_policy.advise($1, NULL, $2) WITH ORDINALITY a
                 WHERE a.statement IS NOT NULL ORDER BY a.level_after NULLS FIRST, a.ordinality'
-            USING rel::regclass, least(toast_pages, greatest(20, 2 * toast_pages / (
+            USING rel::regclass, least(toast_pages, greatest(20, 4 * toast_pages / (
                 SELECT greatest(count(*), 1) FROM pg_attribute a WHERE a.attrelid = rel
                     AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1
                     AND a.attstorage <> 'p')))::int4
@@ -724,7 +724,10 @@ BEGIN
                 saved := coalesce(saved - (cardinality(names) - 1) * spare, largest);
             END IF;
             IF converts THEN
-                saved := saved - greatest(t.heap_pages - t.heap_pages_now, 0) * block;
+                -- this rewrite, other than that of a conversion, does not extend the file by many
+                -- pages at once
+                saved := saved - greatest(t.heap_pages - t.heap_pages_now, 0) * block
+                    + heap - t.heap_pages_after * block;
             ELSE
                 saved := saved + dense_internal.index_spare(rel, rows);
             END IF;

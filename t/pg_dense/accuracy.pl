@@ -164,6 +164,8 @@ FROM pg_class c, LATERAL (SELECT sum((dense_internal.table_bytes(p)).total) FROM
 WHERE c.relkind IN ('r', 'v') AND relnamespace = 'public'::regnamespace AND t.bytes IS NOT NULL ORDER BY 1
 SQL
 
+my %loaded;
+
 # check(NAME, LOAD, WITH_RISK, WANTED) - compare the report with what apply() saves.  There must be
 # proposals that match the pattern WANTED.
 sub check
@@ -171,15 +173,25 @@ sub check
 	my ($name, $load, $with_risk, $wanted) = @_;
 	my $db = $name =~ s/\W/_/gr;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $db");
-	$node->safe_psql($db, 'CREATE EXTENSION vertical_partition');
-	if (ref $load)
+	# Load tables that two checks use only once.
+	if ($loaded{$load})
 	{
-		$node->command_ok(
-			[ 'pgbench', '-q', '-i', @$load, '-p', $node->port, '-h', $node->host, $db ],
-			"$name: load");
+		$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE $loaded{$load}");
 	}
-	else { $node->safe_psql($db, $load) }
+	else
+	{
+		$node->safe_psql('postgres', "CREATE DATABASE $db");
+		$node->safe_psql($db, 'CREATE EXTENSION vertical_partition');
+		if (ref $load)
+		{
+			$node->command_ok(
+				[ 'pgbench', '-q', '-i', @$load, '-p', $node->port, '-h', $node->host, $db ],
+				"$name: load");
+		}
+		else { $node->safe_psql($db, $load) }
+		$loaded{$load} = "loaded_$db";
+		$node->safe_psql('postgres', "CREATE DATABASE $loaded{$load} TEMPLATE $db");
+	}
 	$node->safe_psql($db, 'VACUUM ANALYZE');
 	$node->safe_psql($db,
 		"CREATE EXTENSION compact_types; CREATE EXTENSION toast_policy; CREATE EXTENSION pg_dense");
