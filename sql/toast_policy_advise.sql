@@ -83,6 +83,19 @@ SELECT toast_policy.enable('governed', 'doc');
 SET toast_policy.lz4_level = 9;
 SELECT * FROM now('governed');
 RESET toast_policy.lz4_level;
+-- The access method is not proposed for a table that has a toast_tuple_target: the access method would
+-- move values of this size out of line, and disable() would reset the option.
+CREATE TABLE halves (id int, doc text COMPRESSION pglz) WITH (toast_tuple_target = 256);
+INSERT INTO halves SELECT i, CASE i % 2 WHEN 0 THEN (SELECT string_agg('{"id": ' || i * 100 + j || ', "customer": "customer ' || abs(hashint8(i * 31 + j)) % 5000 || '"}', ', ') FROM generate_series(1, 100) j)
+  ELSE hex(i, 100 + i % 300) END FROM generate_series(1, 400) i;
+SELECT strategy_after <> 'toast_policy' AS other FROM toast_policy.advise('halves');
+-- Nothing is proposed that would reset the limit of values out of line.
+CREATE TABLE moved (id int, doc text COMPRESSION pglz);
+INSERT INTO moved SELECT i, repeat('line ' || i || E'\n', 100) || hex(i, 10) FROM generate_series(1, 1000) i;
+SELECT toast_policy.enable_out_of_line('moved', 128, 'doc');
+SELECT toast_policy.recompress('moved');
+SELECT strategy_after, coalesce(statement ~ 'disable', false) AS disables FROM toast_policy.advise('moved', '{doc}');
+SELECT toast_policy.disable('moved');
 CREATE TABLE parted (id int, doc text) PARTITION BY RANGE (id);
 -- with statistics, the compressed values are narrow
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100) WITH (autovacuum_enabled = off);

@@ -128,10 +128,15 @@ SET toast_policy.early_abort = off;
 SET toast_policy.out_of_line = off;
 INSERT INTO narrow SELECT length(v), repeat('a', length(v) % 700), v, repeat('b', length(v) % 300) FROM source;
 SELECT raw, bytes, pages FROM exact('narrow', 'v', 'toast_policy', 'pglz');
+RESET toast_policy.out_of_line;
+-- Now values of v that take 512 bytes or more go out of line, whatever the size of their row is.
+TRUNCATE narrow;
+INSERT INTO narrow SELECT length(v), repeat('a', length(v) % 700), v, repeat('b', length(v) % 300) FROM source;
+INSERT INTO narrow SELECT i, 'a', hex(i, 5 + i % 40), 'b' FROM generate_series(1, 500) i;
+SELECT raw, bytes, pages FROM exact('narrow', 'v', 'toast_policy', 'pglz');
 RESET toast_policy.min_size;
 RESET toast_policy.min_saved_chunks;
 RESET toast_policy.early_abort;
-RESET toast_policy.out_of_line;
 
 -- If nothing can be gained, the present strategy is recommended.
 CREATE TABLE short (v text);

@@ -204,6 +204,55 @@ ALTER TABLE wide ALTER name SET STORAGE EXTENDED;
 SET toast_policy.out_of_line = off;
 SELECT method, regexp_replace(reason, '^.*; ', '') AS reason FROM vertical_partition.advise('wide');
 RESET toast_policy.out_of_line;
+-- A session that has not loaded the library knows the setting only as a text.
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET toast_policy.out_of_line = no', current_database()); END $$;
+\c
+SET client_min_messages = warning;
+SET search_path = vpo, public;
+SELECT method, regexp_replace(reason, '^.*; ', '') AS reason FROM vertical_partition.advise('wide');
+CREATE TABLE at_once (id int, wide text);
+SELECT toast_policy.enable_out_of_line('at_once', 128, 'wide');
+DROP TABLE at_once;
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET toast_policy.out_of_line', current_database()); END $$;
+\c
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+SET default_toast_compression = pglz;
+SET jit = off;
+SET search_path = vpo, public;
+-- The policy governs each column with STORAGE EXTERNAL, also if this is the default of its type.  But
+-- it does not govern ztext, and domains over ztext.
+CREATE TYPE vec;
+CREATE FUNCTION vec_in(cstring) RETURNS vec LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION vec_out(vec) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE vec (INPUT = vec_in, OUTPUT = vec_out, LIKE = text, STORAGE = external);
+CREATE DOMAIN zdomain AS ztext;
+CREATE TABLE vectors (k int PRIMARY KEY, n int NOT NULL, embedding vec, body text);
+INSERT INTO vectors SELECT i, i, noise(300, i)::vec, noise(700, -i) FROM generate_series(1, 4000) i;
+CREATE INDEX ON vectors (md5(embedding::text));
+CREATE TABLE packs (k int PRIMARY KEY, n int NOT NULL, embedding zdomain, body text);
+INSERT INTO packs SELECT i, i, noise(300, i), noise(700, -i) FROM generate_series(1, 4000) i;
+CREATE INDEX ON packs (md5(embedding::text));
+CALL count_updates('vectors');
+CALL count_updates('packs');
+VACUUM FULL ANALYZE vectors;
+VACUUM FULL ANALYZE packs;
+SELECT relation, columns, method, regexp_replace(reason, '^.*; ', '') ~ 'column "embedding" has STORAGE EXTERNAL' AS embedding
+FROM unnest('{vectors,packs}'::regclass[]) x (x), vertical_partition.advise(x);
+-- It is the same in a table of the access method.
+SELECT toast_policy.enable('vectors', 'body');
+SELECT columns, method, regexp_replace(reason, '^.*; ', '') AS reason FROM vertical_partition.advise('vectors');
+-- What undo leaves of a table of the access method that had no governed column.
+CREATE TABLE own (k int PRIMARY KEY, n int, wide text) USING toast_policy WITH (toast_tuple_target = 256);
+INSERT INTO own SELECT i, i, noise(400, i) FROM generate_series(1, 4000) i;
+CALL count_updates('own');
+VACUUM FULL ANALYZE own;
+SELECT method, statement, undo FROM vertical_partition.advise('own') \gx
+CREATE TABLE own_proposal AS SELECT * FROM vertical_partition.advise('own');
+SELECT statement FROM own_proposal \gexec
+SELECT undo FROM own_proposal \gexec
+SELECT m.amname, c.reloptions, a.attstorage FROM pg_class c JOIN pg_am m ON m.oid = c.relam JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.oid = 'own'::regclass AND a.attname = 'wide';
 
 -- Partitioned tables are never split.  toast_policy tells what they would gain.
 SELECT method, reason, blockers FROM vertical_partition.advise('parts');

@@ -25,6 +25,7 @@ typedef struct TpPlace
 	Oid			amoid;
 	char		storage;		/* of the column */
 	char		compression;
+	int			low_target;		/* see tp_get_low_target() */
 } TpPlace;
 
 /* A column, and the way in which it shall be stored */

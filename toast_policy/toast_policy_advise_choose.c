@@ -252,8 +252,13 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
 	char	   *type = NULL;
 	char	   *policy = NULL;
 	char	   *external = NULL;
+	char	   *storage = NULL;
 	char	   *other;
+	int			low_target = 0;
 
+	for (int i = 0; i < proposal->nplaces; i++)
+		if (proposal->places[i].low_target > 0)
+			low_target = proposal->places[i].low_target;
 	for (int i = 0; i < comparison->nstrategies; i++)
 		if (comparison->strategies[i].method == TP_BY_TYPE)
 			type = type != NULL ? type : tp_type_blocker(rel, proposal->att);
@@ -262,12 +267,19 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
 		other = tp_other_external(rel, NULL, 0, proposal->att->attnum);
 		if (other != NULL || !proposal->governed)
 			external = psprintf("toast_policy governs each column of the table with STORAGE EXTERNAL");
+
+		/* disable() would reset the limit */
+		if (proposal->governed && low_target > 0)
+			storage = psprintf("values of the column go out of line from %d bytes on", low_target);
 	}
 	else
 	{
 		other = tp_other_external(rel, proposals, nproposals, proposal->att->attnum);
 		if (other != NULL)
 			policy = psprintf("column \"%s\" has STORAGE EXTERNAL, and would be governed, too", other);
+		else if (low_target > 0)
+			policy = psprintf("the table has a toast_tuple_target, with which values of %d bytes or more would go out of line",
+							  low_target);
 	}
 
 	for (int i = 0; i < comparison->nstrategies; i++)
@@ -277,11 +289,11 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
 		if (strategy->current)
 			continue;
 		if (strategy->method == TP_BY_TYPE)
-			strategy->blocker = type;
+			strategy->blocker = storage != NULL ? storage : type;
 		else if (strategy->method == TP_BY_POLICY)
 			strategy->blocker = policy;
-		else if (strategy->storage == TYPSTORAGE_EXTERNAL)
-			strategy->blocker = external;
+		else if (storage != NULL || strategy->storage == TYPSTORAGE_EXTERNAL)
+			strategy->blocker = storage != NULL ? storage : external;
 	}
 }
 

@@ -56,6 +56,7 @@ tp_find_places(TpProposal *proposal, Oid relid)
 		place->amoid = tp_get_access_method(place->relid);
 		place->storage = att->attstorage;
 		place->compression = att->attcompression;
+		place->low_target = tp_get_low_target(place->relid);
 		ReleaseSysCache(tuple);
 		if (place->relkind != RELKIND_FOREIGN_TABLE)
 			proposal->nplaces++;

@@ -75,6 +75,12 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
 	TupleTableSlot *result = NULL;
 	Datum	   *values = palloc(desc->natts * sizeof(Datum));
 
+	/*
+	 * Fetching values can rebuild the relation's cache entry.  The entry keeps
+	 * a descriptor that nobody else has pinned, and frees it at the end of the
+	 * transaction, even if somebody pins it later.
+	 */
+	PinTupleDesc(desc);
 	slot_getallattrs(slot);
 	memcpy(values, slot->tts_values, desc->natts * sizeof(Datum));
 	if (tp_row_apply(rel, values, slot->tts_isnull, occasion, plan) ||
@@ -94,6 +100,7 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
 		ExecStoreHeapTuple(tuple, result, true);
 		result->tts_tableOid = slot->tts_tableOid;
 	}
+	ReleaseTupleDesc(desc);
 	MemoryContextSwitchTo(caller);
 
 	return result;

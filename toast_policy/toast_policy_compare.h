@@ -60,6 +60,7 @@ typedef struct TpSampleColumn
 	char		compression;
 	bool		varlena;
 	bool		fixed;			/* compressed already, and stays so */
+	bool		governed;		/* in a table of the access method */
 	Datum		value;
 	/* while the row is laid out */
 	int32		size;
@@ -76,7 +77,12 @@ typedef struct TpSampleRow
 	int			target;			/* index of the examined column */
 	bool		has_toast;
 	Size		hoff;
-	Size		limit;			/* toast_tuple_target minus the header */
+	/* size to which a large row is reduced, without the header */
+	Size		limit;
+	Size		heap_limit;		/* limit without the access method */
+	Size		policy_limit;	/* limit in a table of the access method */
+	int			min_moved;		/* governed values from this size on go out of
+								 * line, or 0 */
 	int32		rawsize;		/* of the examined value, without header */
 	TpSampleColumn *columns;
 } TpSampleRow;

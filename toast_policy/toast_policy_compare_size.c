@@ -26,6 +26,7 @@
 #include "access/nbtree.h"
 #include "access/toast_internals.h"
 #include "access/tupmacs.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "storage/bufpage.h"
 
@@ -115,6 +116,7 @@ tp_read_column(TpSampleColumn *column, Form_pg_attribute att, Datum value)
 	column->varlena = true;
 	column->storage = att->attstorage;
 	column->compression = att->attcompression;
+	column->governed = tp_column_is_governed(att);
 	column->raw = tp_inline_size((int32) (toast_raw_datum_size(value) - VARHDRSZ),
 								 att->attstorage);
 	if (VARATT_IS_EXTERNAL_ONDISK(varlena))
@@ -146,6 +148,7 @@ void
 tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
+	Size		option = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
 	bool		hasnull = false;
 
 	slot_getallattrs(slot);
@@ -171,7 +174,16 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 	if (hasnull)
 		row->hoff += BITMAPLEN(desc->natts);
 	row->hoff = MAXALIGN(row->hoff);
-	row->limit = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET) - row->hoff;
+
+	/*
+	 * A low toast_tuple_target is not for whole rows in a table of the access
+	 * method, and disable() resets it.
+	 */
+	row->min_moved = row->has_toast ? tp_out_of_line_size(rel) : 0;
+	row->policy_limit = (row->min_moved > 0 ? TOAST_TUPLE_TARGET : option) - row->hoff;
+	row->heap_limit = (row->min_moved > 0 && rel->rd_rel->relam != HEAP_TABLE_AM_OID ?
+					   TOAST_TUPLE_TARGET : option) - row->hoff;
+	row->limit = row->heap_limit;
 }
 
 /* Do the work of heap_compute_data_size(). */
@@ -344,6 +356,55 @@ tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead,
 }
 
 /*
+ * Do the work of tp_row_choose(): move governed values of at least min_bytes
+ * out of line, unless they are smaller when they are compressed.  governed has
+ * an element for each column.  Without it, take the columns that the policy
+ * governs, and the examined column.  Return true if any value was moved.
+ */
+static bool
+tp_move_values(TpSampleRow *row, const bool *governed, int min_bytes, TpStrategy *strategy)
+{
+	bool		any = false;
+
+	for (int i = 0; i < row->natts; i++)
+	{
+		TpSampleColumn *column = &row->columns[i];
+		int32		overhead = VARHDRSZ_COMPRESSED - VARHDRSZ;
+		int32		room = min_bytes - 1 - VARHDRSZ;
+
+		if (!(governed != NULL ? governed[i] : column->governed || i == row->target) ||
+			column->raw == 0 || column->size < min_bytes)
+			continue;
+		if (i == row->target)
+		{
+			if (tp_rule_compresses(row, strategy, overhead, room))
+			{
+				column->compressed = strategy->trial->size + VARHDRSZ_COMPRESSED;
+				tp_set_compressed(column);
+			}
+		}
+		else if (!column->fixed)
+		{
+			int32		rawsize = column->raw -
+				(column->size_align == 1 ? VARHDRSZ_SHORT : VARHDRSZ);
+
+			tp_try_compression(column);
+			if (column->is_compressed &&
+				column->compressed - (int32) VARHDRSZ_COMPRESSED >
+				tp_size_limit(rawsize, overhead, room))
+				tp_set_raw(column);
+		}
+		if (column->size >= min_bytes)
+		{
+			tp_externalize(row, i, strategy);
+			any = true;
+		}
+	}
+
+	return any;
+}
+
+/*
  * Do the work of tp_row_apply(), with the examined column as the governed
  * column.
  */
@@ -474,8 +535,13 @@ tp_row_store(TpSampleRow *row, TpStrategy *strategy)
 	TpSampleColumn *target = &row->columns[row->target];
 
 	tp_row_start(row, strategy);
+	row->limit = row->heap_limit;
 	if (strategy->method == TP_BY_POLICY)
-		tp_policy_row(row, strategy);
+	{
+		row->limit = row->policy_limit;
+		if (row->min_moved == 0 || !tp_move_values(row, NULL, row->min_moved, strategy))
+			tp_policy_row(row, strategy);
+	}
 	tp_toast_row(row, strategy);
 	tp_space_add(&strategy->heap, row->hoff + tp_data_size(row));
 	if (!target->is_external)
@@ -510,27 +576,7 @@ tp_row_store_out_of_line(TpSampleRow *row, const bool *governed, int min_bytes,
 		else
 			tp_set_raw(column);
 	}
-	for (int i = 0; i < row->natts; i++)
-	{
-		TpSampleColumn *column = &row->columns[i];
-
-		if (!governed[i] || column->raw == 0 || column->size < min_bytes)
-			continue;
-		if (!column->fixed)
-		{
-			int32		rawsize = column->raw -
-				(column->size_align == 1 ? VARHDRSZ_SHORT : VARHDRSZ);
-
-			tp_try_compression(column);
-			if (column->is_compressed &&
-				column->compressed - (int32) VARHDRSZ_COMPRESSED >
-				tp_size_limit(rawsize, VARHDRSZ_COMPRESSED - VARHDRSZ,
-							  min_bytes - 1 - VARHDRSZ))
-				tp_set_raw(column);
-		}
-		if (column->size >= min_bytes)
-			tp_externalize(row, i, strategy);
-	}
+	(void) tp_move_values(row, governed, min_bytes, strategy);
 	tp_toast_row(row, strategy);
 	size = row->hoff + tp_data_size(row);
 	tp_space_add(&strategy->heap, size);

@@ -14,7 +14,9 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/reloptions.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -24,6 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "toast_policy.h"
 #include "toast_policy_compat.h"
@@ -35,18 +38,31 @@ PG_FUNCTION_INFO_V1(tp_enable_out_of_line);
 
 /*
  * Return the table's toast_tuple_target if it is below heap's default, or else
- * 0.  If the table uses the access method, governed values of this size go out
- * of line.
+ * 0, also if there is no such table.  If the table uses the access method,
+ * governed values of this size go out of line.
  */
 int
 tp_get_low_target(Oid relid)
 {
-	Relation	rel = relation_open(relid, NoLock);
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	int			target = TOAST_TUPLE_TARGET;
+	Datum		options;
+	bool		isnull;
 
-	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
-	relation_close(rel, NoLock);
+	/* the caller need not have a lock */
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	options = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &isnull);
+	if (!isnull)
+	{
+		const StdRdOptions *parsed = (const StdRdOptions *)
+			heap_reloptions(((Form_pg_class) GETSTRUCT(tuple))->relkind, options, false);
+
+		/* a partitioned table has no such option */
+		if (parsed != NULL)
+			target = parsed->toast_tuple_target;
+	}
+	ReleaseSysCache(tuple);
 
 	return target < (int) TOAST_TUPLE_TARGET ? target : 0;
 }
@@ -106,6 +122,11 @@ tp_tell_moved_columns(List *relids, ArrayType *names)
 		if (target == 0 || !tp_out_of_line)
 			continue;
 		rel = relation_open(relid, NoLock);
+		if (!OidIsValid(rel->rd_rel->reltoastrelid))
+		{
+			relation_close(rel, NoLock);
+			continue;
+		}
 		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
 		{
 			Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
@@ -201,6 +222,11 @@ tp_enable_out_of_line(PG_FUNCTION_ARGS)
 	SPI_finish();
 	if (ARR_NDIM(names) > 0)
 		tp_tell_moved_columns(relids, names);
+	if (!tp_out_of_line)
+		ereport(WARNING,
+				(errmsg("values of small rows of table \"%s\" stay in their rows",
+						get_rel_name(relid)),
+				 errdetail("The setting \"%s\" is off.", "toast_policy.out_of_line")));
 
 	PG_RETURN_VOID();
 }

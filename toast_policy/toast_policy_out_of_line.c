@@ -71,7 +71,8 @@ tp_low_target(Relation rel)
 /*
  * Return the size, in bytes, from which on governed values of the table go out
  * of line, whatever the size of their row is.  Return 0 if only values of large
- * rows go out of line.  The table must use the access method.
+ * rows go out of line.  The table must use the access method, or the caller
+ * wants to know what would be if it did.
  */
 Size
 tp_out_of_line_size(Relation rel)

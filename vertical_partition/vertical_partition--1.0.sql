@@ -2232,6 +2232,22 @@ AS $$
                     AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
 $$;
 
+-- Return true if a type is ztext or zbytea of toast_policy, or a domain over one.  toast_policy does
+-- not govern columns of these types.
+CREATE FUNCTION vertical_partition_internal.compresses_itself(type oid)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE base AS (
+        SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.oid = type
+        UNION ALL
+        SELECT t.oid, t.typbasetype FROM base JOIN pg_type t ON t.oid = base.typbasetype)
+    SELECT EXISTS (
+        SELECT FROM base JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = base.oid AND d.deptype = 'e'
+            JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+        WHERE e.extname = 'toast_policy')
+$$;
+
 -- Return the reason why toast_policy cannot store values of a table out of line, or NULL if it can.
 -- advise() calls its functions as the user, so they must be those of the extension.
 CREATE FUNCTION vertical_partition_internal.no_out_of_line(relation oid)
@@ -2244,15 +2260,17 @@ AS $$
         WHEN e.oid IS NULL THEN 'extension "toast_policy" is not installed in this database'
         WHEN f.trusted IS NOT TRUE THEN 'functions of extension "toast_policy" do not belong to a superuser'
         WHEN NOT f.callable THEN 'you may not call the functions of extension "toast_policy"'
-        WHEN current_setting('toast_policy.out_of_line', true) = 'off' THEN 'the setting "toast_policy.out_of_line" is off'
+        -- as long as the library is not loaded, the setting has the text that somebody has written
+        WHEN nullif(current_setting('toast_policy.out_of_line', true), '') !~* '^(t|tr|tru|true|y|ye|yes|on|1)$'
+            THEN 'the setting "toast_policy.out_of_line" is off'
         WHEN NOT has_schema_privilege(c.relnamespace, 'USAGE') THEN 'you may not use the schema of the table'
         WHEN m.amname NOT IN ('heap', 'toast_policy') THEN format('the table has the access method "%s"', m.amname)
         WHEN row_security_active(c.oid) THEN 'row-level security hides rows of the table from you'
         WHEN c.relpersistence = 'u' AND pg_is_in_recovery() THEN 'an unlogged table has no rows on a standby'
         WHEN m.amname = 'heap' AND EXISTS (SELECT FROM pg_options_to_table(c.reloptions) o WHERE o.option_name = 'toast_tuple_target')
             THEN 'the table has a toast_tuple_target of its own'
-        -- the policy would govern the column, and compress its values
-        WHEN m.amname = 'heap' AND x.name IS NOT NULL THEN format('column "%s" has STORAGE EXTERNAL', x.name)
+        -- the policy would govern the column, and move its values as well
+        WHEN x.name IS NOT NULL THEN format('column "%s" has STORAGE EXTERNAL', x.name)
         END
     FROM pg_class c JOIN pg_am m ON m.oid = c.relam
         LEFT JOIN pg_extension e ON e.extname = 'toast_policy'
@@ -2266,7 +2284,9 @@ AS $$
                 AND e.oid IS NOT NULL) f
         LEFT JOIN LATERAL (
             SELECT a.attname AS name FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1 AND a.attstorage = 'e' AND t.typstorage <> 'e'
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1 AND a.attstorage = 'e'
+                -- in a table of the access method, somebody has chosen the other columns
+                AND (m.amname = 'heap' OR t.typstorage = 'e') AND NOT vertical_partition_internal.compresses_itself(t.oid)
             ORDER BY a.attnum LIMIT 1) x ON true
     WHERE c.oid = relation
 $$;
@@ -2279,7 +2299,8 @@ AS $$
     SELECT EXISTS (
         SELECT FROM pg_class c JOIN pg_am m ON m.oid = c.relam JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
             CROSS JOIN LATERAL pg_options_to_table(c.reloptions) o
-        WHERE c.oid = relation AND m.amname = 'toast_policy' AND a.attnum = $2 AND a.attstorage = 'e' AND t.typstorage <> 'e'
+        WHERE c.oid = relation AND m.amname = 'toast_policy' AND a.attnum = $2 AND a.attstorage = 'e' AND a.attlen = -1
+            AND NOT vertical_partition_internal.compresses_itself(t.oid)
             -- the default, from which on only large rows have values out of line
             AND o.option_name = 'toast_tuple_target' AND o.option_value::integer < (current_setting('block_size')::integer - 40) / 4 / 8 * 8)
 $$;
@@ -2316,7 +2337,7 @@ BEGIN
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ANY (cold) AND a.attnum > 0 AND NOT a.attisdropped
         JOIN pg_type t ON t.oid = a.atttypid
         LEFT JOIN pg_stats st ON st.schemaname = n.nspname AND st.tablename = c.relname AND st.attname = a.attname AND NOT st.inherited
-    -- a type that is EXTERNAL compresses its values itself, as ztext does
+    -- disable() cannot take a column back whose type is EXTERNAL
     WHERE c.oid = relation AND a.attlen = -1 AND a.attstorage <> 'p' AND t.typstorage IN ('x', 'm')
         AND coalesce(st.avg_width * (1 - st.null_frac), least_bytes) >= least_part * saved;
     IF columns IS NULL THEN
@@ -2380,7 +2401,8 @@ AS $$
     SELECT format('SELECT toast_policy.enable_out_of_line(%L, %s, %s)', q.name, min_bytes, l.names) || l.recompress,
         -- disable() without names also gives back the access method, and resets the limit
         ltrim(CASE WHEN m.amname = 'heap' THEN format('SELECT toast_policy.disable(%L)', q.name) || l.storage
-            ELSE CASE WHEN l.new_names IS NULL THEN '' ELSE format('SELECT toast_policy.disable(%L, %s)', q.name, l.new_names) || l.storage END
+            -- disable() of the last governed column would also give back the access method
+            ELSE l.own_storage
                 || CASE WHEN o.target IS NULL THEN format('; ALTER TABLE %s RESET (toast_tuple_target)', q.name)
                     WHEN o.target::integer <> min_bytes THEN format('; ALTER TABLE %s SET (toast_tuple_target = %s)', q.name, o.target)
                     ELSE '' END END
@@ -2390,12 +2412,12 @@ AS $$
         LEFT JOIN LATERAL (SELECT p.option_value AS target FROM pg_options_to_table(c.reloptions) p WHERE p.option_name = 'toast_tuple_target') o ON true
         CROSS JOIN LATERAL (
             SELECT string_agg(quote_literal(a.attname), ', ' ORDER BY a.attnum) AS names,
-                string_agg(quote_literal(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attstorage <> 'e') AS new_names,
-                coalesce(string_agg(format('; ALTER TABLE %s ALTER %I SET STORAGE %s', q.name, a.attname,
-                    CASE a.attstorage WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END), '' ORDER BY a.attnum)
-                    FILTER (WHERE a.attstorage NOT IN ('e', t.typstorage)), '') AS storage,
+                coalesce(string_agg(s.statement, '' ORDER BY a.attnum) FILTER (WHERE a.attstorage NOT IN ('e', t.typstorage)), '') AS storage,
+                coalesce(string_agg(s.statement, '' ORDER BY a.attnum) FILTER (WHERE a.attstorage <> 'e'), '') AS own_storage,
                 format('; SELECT toast_policy.recompress(%L)', q.name) AS recompress
             FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                CROSS JOIN LATERAL (SELECT format('; ALTER TABLE %s ALTER %I SET STORAGE %s', q.name, a.attname,
+                    CASE a.attstorage WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) AS statement) s
             WHERE a.attrelid = c.oid AND a.attname = ANY (columns) AND a.attnum > 0 AND NOT a.attisdropped) l
     WHERE c.oid = relation
 $$;
