@@ -1738,12 +1738,12 @@ BEGIN
                         AND NOT t.attisdropped
                 WHERE t.attlen = -1 LOOP
                 IF c.attstorage <> c.storage THEN
-                    EXECUTE format('ALTER TABLE %s ALTER %I SET STORAGE %s', name, c.attname,
+                    EXECUTE format('ALTER TABLE ONLY %s ALTER %I SET STORAGE %s', name, c.attname,
                         CASE c.storage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL'
                             WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END);
                 END IF;
                 IF c.attcompression <> c.compression THEN
-                    EXECUTE format('ALTER TABLE %s ALTER %I SET COMPRESSION %s', name, c.attname,
+                    EXECUTE format('ALTER TABLE ONLY %s ALTER %I SET COMPRESSION %s', name, c.attname,
                         CASE c.compression WHEN 'p' THEN 'pglz' WHEN 'l' THEN 'lz4'
                             ELSE 'default' END);
                 END IF;

@@ -341,4 +341,21 @@ is( dump_of('shop') =~ s/^.*?(?=CREATE SCHEMA app)//sr,
 	$before =~ s/^.*?(?=CREATE SCHEMA app)//sr,
 	'STORAGE and COMPRESSION are those of before');
 
+# undo() changes a table, but not the tables that inherit from it
+sql('shop', <<'SQL');
+SET ROLE owner;
+CREATE TABLE app.parent (id int, doc text);
+CREATE TABLE app.child () INHERITS (app.parent);
+ALTER TABLE ONLY app.parent ALTER doc SET STORAGE MAIN, ALTER doc SET COMPRESSION lz4;
+ALTER TABLE app.child ALTER doc SET COMPRESSION pglz;
+SELECT dense_internal.run(ROW('proposal', 'toast_policy app.parent', 'app.parent'::regclass, 'toast_policy', '', '{doc}', 1, 1, '', '', '', 1, '', '', NULL,
+  'ALTER TABLE ONLY app.parent ALTER COLUMN doc SET COMPRESSION pglz; SELECT toast_policy.enable(''app.parent'', ''doc'')', NULL)::dense_internal.proposal);
+CALL dense.undo();
+SQL
+is( sql('shop',
+		q{SELECT attrelid::regclass, attstorage, attcompression FROM pg_attribute WHERE attname = 'doc' AND attrelid IN ('app.parent'::regclass, 'app.child'::regclass) ORDER BY attrelid}
+	),
+	"app.parent|m|l\napp.child|x|p",
+	'undo() leaves the children as they are');
+
 done_testing();
