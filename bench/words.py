@@ -28,6 +28,7 @@ FILES = {
     "stages": "each stage",
     "split": "the split alone",
     "direct": "direct I/O for tables",
+    "out-of-line": "values out of line",
     "temporary": "temporary tables",
 }
 
