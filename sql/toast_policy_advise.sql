@@ -96,6 +96,16 @@ SELECT toast_policy.enable_out_of_line('moved', 128, 'doc');
 SELECT toast_policy.recompress('moved');
 SELECT strategy_after, coalesce(statement ~ 'disable', false) AS disables FROM toast_policy.advise('moved', '{doc}');
 SELECT toast_policy.disable('moved');
+-- The same holds for each partition.
+CREATE TABLE mixed (id int, doc text COMPRESSION pglz) PARTITION BY RANGE (id);
+CREATE TABLE mixed_1 PARTITION OF mixed FOR VALUES FROM (0) TO (200);
+CREATE TABLE mixed_2 PARTITION OF mixed FOR VALUES FROM (200) TO (1000) WITH (toast_tuple_target = 256);
+SELECT toast_policy.enable('mixed_1', 'doc');
+INSERT INTO mixed SELECT * FROM halves;
+SELECT coalesce(undo ~ 'mixed_2.*disable|disable.*mixed_2', false) AS disables FROM toast_policy.advise('mixed', '{doc}');
+ALTER TABLE mixed_2 RESET (toast_tuple_target);
+SELECT toast_policy.enable_out_of_line('mixed_1', 128, 'doc');
+SELECT coalesce(statement ~ 'disable|mixed_1.*STORAGE|ztext', false) AS ends_limit FROM toast_policy.advise('mixed', '{doc}');
 CREATE TABLE parted (id int, doc text) PARTITION BY RANGE (id);
 -- with statistics, the compressed values are narrow
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100) WITH (autovacuum_enabled = off);

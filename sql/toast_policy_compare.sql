@@ -137,6 +137,22 @@ SELECT raw, bytes, pages FROM exact('narrow', 'v', 'toast_policy', 'pglz');
 RESET toast_policy.min_size;
 RESET toast_policy.min_saved_chunks;
 RESET toast_policy.early_abort;
+-- Values of another column are out of line, however this column is stored.
+CREATE TABLE beside (id int, note text, body text);
+INSERT INTO beside SELECT i, CASE WHEN i % 20 = 0 THEN repeat('note ' || i || E'\n', 400) ELSE 'n' || i END, hex(i, 30) FROM generate_series(1, 900) i;
+SELECT toast_policy.enable_out_of_line('beside', 512, 'body');
+SELECT toast_policy.recompress('beside');
+SELECT raw, bytes, pages FROM exact('beside', 'note', 'extended', 'pglz');
+SELECT max(table_pages) < 1.1 * min(table_pages) AS equal FROM toast_policy.compare('beside', 'note') WHERE codec = 'pglz';
+-- A table of the access method without governed columns is like a table of heap.
+CREATE TABLE own (id int, a text, b text) USING toast_policy WITH (toast_tuple_target = 256);
+INSERT INTO own SELECT i, hex(i, 48), hex(-i, 48) FROM generate_series(1, 500) i;
+SELECT raw, bytes, pages FROM exact('own', 'b', 'extended', 'pglz');
+-- In a large row, the policy applies to values below the limit, too.
+CREATE TABLE rest (id int, v text, big text, x text) WITH (toast_tuple_target = 2000);
+SELECT toast_policy.enable('rest', 'v', 'big');
+INSERT INTO rest SELECT i, repeat('abc ' || i || ' ', 170), hex(i, 150), hex(-i, 32) FROM generate_series(1, 500) i;
+SELECT raw, bytes, pages FROM exact('rest', 'v', 'toast_policy', 'pglz');
 
 -- If nothing can be gained, the present strategy is recommended.
 CREATE TABLE short (v text);

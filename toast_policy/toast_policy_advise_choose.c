@@ -254,11 +254,8 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
 	char	   *external = NULL;
 	char	   *storage = NULL;
 	char	   *other;
-	int			low_target = 0;
+	Oid			own = tp_access_method_oid(false);
 
-	for (int i = 0; i < proposal->nplaces; i++)
-		if (proposal->places[i].low_target > 0)
-			low_target = proposal->places[i].low_target;
 	for (int i = 0; i < comparison->nstrategies; i++)
 		if (comparison->strategies[i].method == TP_BY_TYPE)
 			type = type != NULL ? type : tp_type_blocker(rel, proposal->att);
@@ -267,19 +264,33 @@ tp_block_strategies(Relation rel, TpProposal *proposals, int nproposals, int num
 		other = tp_other_external(rel, NULL, 0, proposal->att->attnum);
 		if (other != NULL || !proposal->governed)
 			external = psprintf("toast_policy governs each column of the table with STORAGE EXTERNAL");
-
-		/* disable() would reset the limit */
-		if (proposal->governed && low_target > 0)
-			storage = psprintf("values of the column go out of line from %d bytes on", low_target);
 	}
 	else
 	{
 		other = tp_other_external(rel, proposals, nproposals, proposal->att->attnum);
 		if (other != NULL)
 			policy = psprintf("column \"%s\" has STORAGE EXTERNAL, and would be governed, too", other);
-		else if (low_target > 0)
+	}
+
+	/*
+	 * enable() would give a toast_tuple_target another meaning, and disable()
+	 * would reset it.  Leave one way open if partitions differ.
+	 */
+	for (int i = 0; i < proposal->nplaces; i++)
+	{
+		const TpPlace *place = &proposal->places[i];
+
+		if (place->low_target > 0 && place->amoid == own && place->storage == TYPSTORAGE_EXTERNAL)
+			storage = psprintf("values of the column go out of line from %d bytes on",
+							   place->low_target);
+	}
+	for (int i = 0; i < proposal->nplaces && storage == NULL; i++)
+	{
+		const TpPlace *place = &proposal->places[i];
+
+		if (place->low_target > 0 && place->amoid != own && policy == NULL)
 			policy = psprintf("the table has a toast_tuple_target, with which values of %d bytes or more would go out of line",
-							  low_target);
+							  place->low_target);
 	}
 
 	for (int i = 0; i < comparison->nstrategies; i++)

@@ -262,6 +262,7 @@ tp_make_policy(const TpProposal *proposal, Relation rel, StringInfo statement, S
 	Oid			own = tp_access_method_oid(false);
 	bool		level = trial->codec == TP_LZ4 && trial->level != tp_lz4_level;
 	bool		any_own = tp_any_own(proposal);
+	bool		moved = false;
 
 	for (int i = 0; i < proposal->nplaces; i++)
 		if (tp_needs_compression(proposal->pick, &proposal->places[i]))
@@ -319,7 +320,11 @@ tp_make_policy(const TpProposal *proposal, Relation rel, StringInfo statement, S
 		tp_begin_statement(undo);
 		appendStringInfo(undo, "SET toast_policy.lz4_level = %d", tp_lz4_level);
 	}
-	if (proposal->governed)
+
+	/* values that went out of line in small rows shall return into their rows */
+	for (int i = 0; i < proposal->nplaces; i++)
+		moved |= proposal->places[i].amoid == own && proposal->places[i].low_target > 0;
+	if (proposal->governed || moved)
 		tp_add_call(undo, "recompress", relid, NIL);
 }
 

@@ -68,6 +68,7 @@ typedef struct TpSampleColumn
 	bool		tried;
 	bool		is_compressed;
 	bool		is_external;
+	bool		is_moved;		/* out of line for good */
 } TpSampleColumn;
 
 /* A row of the sample, whose storage is simulated */
@@ -79,10 +80,11 @@ typedef struct TpSampleRow
 	Size		hoff;
 	/* size to which a large row is reduced, without the header */
 	Size		limit;
-	Size		heap_limit;		/* limit without the access method */
-	Size		policy_limit;	/* limit in a table of the access method */
-	int			min_moved;		/* governed values from this size on go out of
-								 * line, or 0 */
+	Size		policy_limit;	/* limit if the examined column is governed */
+	Size		heap_limit;		/* limit if it is not */
+	/* size from which on values go out of line in small rows, or 0 */
+	int			policy_moved;	/* governed values, and the examined one */
+	int			heap_moved;		/* those of other columns */
 	int32		rawsize;		/* of the examined value, without header */
 	TpSampleColumn *columns;
 } TpSampleRow;

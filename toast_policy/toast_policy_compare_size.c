@@ -149,6 +149,9 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	Size		option = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+	Size		heap_target = option;
+	bool		own = rel->rd_rel->relam != HEAP_TABLE_AM_OID;
+	bool		others = false;
 	bool		hasnull = false;
 
 	slot_getallattrs(slot);
@@ -164,6 +167,7 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 		else
 			tp_read_column(&row->columns[i], TupleDescAttr(desc, i),
 						   slot->tts_values[i]);
+		others |= own && i != target && tp_column_is_governed(TupleDescAttr(desc, i));
 	}
 
 	if (target >= 0)
@@ -176,13 +180,18 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 	row->hoff = MAXALIGN(row->hoff);
 
 	/*
-	 * A low toast_tuple_target is not for whole rows in a table of the access
-	 * method, and disable() resets it.
+	 * In a table of the access method with governed columns, a low
+	 * toast_tuple_target is not for whole rows.  When the last governed column
+	 * is disabled, the option is reset.
 	 */
-	row->min_moved = row->has_toast ? tp_out_of_line_size(rel) : 0;
-	row->policy_limit = (row->min_moved > 0 ? TOAST_TUPLE_TARGET : option) - row->hoff;
-	row->heap_limit = (row->min_moved > 0 && rel->rd_rel->relam != HEAP_TABLE_AM_OID ?
-					   TOAST_TUPLE_TARGET : option) - row->hoff;
+	row->policy_moved = row->has_toast ? tp_out_of_line_size(rel) : 0;
+	row->policy_limit = (row->policy_moved > 0 ? TOAST_TUPLE_TARGET : option) - row->hoff;
+	row->heap_moved = others ? row->policy_moved : 0;
+	if (option < TOAST_TUPLE_TARGET &&
+		(others ? row->heap_moved > 0 :
+		 own && target >= 0 && tp_column_is_governed(TupleDescAttr(desc, target))))
+		heap_target = TOAST_TUPLE_TARGET;
+	row->heap_limit = heap_target - row->hoff;
 	row->limit = row->heap_limit;
 }
 
@@ -268,7 +277,7 @@ tp_externalize(TpSampleRow *row, int index, TpStrategy *strategy)
 		strategy->external_bytes += size;
 		strategy->externals += 1;
 	}
-	column->is_external = true;
+	column->is_external = column->is_moved = true;
 	tp_set_size(column, TOAST_POINTER_SIZE, true);
 }
 
@@ -359,21 +368,20 @@ tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead,
  * Do the work of tp_row_choose(): move governed values of at least min_bytes
  * out of line, unless they are smaller when they are compressed.  governed has
  * an element for each column.  Without it, take the columns that the policy
- * governs, and the examined column.  Return true if any value was moved.
+ * governs, and let the strategy decide about the examined column.
  */
-static bool
+static void
 tp_move_values(TpSampleRow *row, const bool *governed, int min_bytes, TpStrategy *strategy)
 {
-	bool		any = false;
-
 	for (int i = 0; i < row->natts; i++)
 	{
 		TpSampleColumn *column = &row->columns[i];
+		bool		moves = governed != NULL ? governed[i] :
+			i == row->target ? strategy->method == TP_BY_POLICY : column->governed;
 		int32		overhead = VARHDRSZ_COMPRESSED - VARHDRSZ;
 		int32		room = min_bytes - 1 - VARHDRSZ;
 
-		if (!(governed != NULL ? governed[i] : column->governed || i == row->target) ||
-			column->raw == 0 || column->size < min_bytes)
+		if (!moves || column->raw == 0 || column->size < min_bytes)
 			continue;
 		if (i == row->target)
 		{
@@ -395,13 +403,8 @@ tp_move_values(TpSampleRow *row, const bool *governed, int min_bytes, TpStrategy
 				tp_set_raw(column);
 		}
 		if (column->size >= min_bytes)
-		{
 			tp_externalize(row, i, strategy);
-			any = true;
-		}
 	}
-
-	return any;
 }
 
 /*
@@ -476,7 +479,7 @@ tp_policy_row(TpSampleRow *row, TpStrategy *strategy)
 	{
 		TpSampleColumn *column = &row->columns[i];
 
-		if (!column->is_external)
+		if (!column->is_external || column->is_moved)
 			continue;
 		column->is_external = false;
 		if (column->is_compressed)
@@ -520,7 +523,8 @@ tp_row_start(TpSampleRow *row, TpStrategy *strategy)
 	{
 		TpSampleColumn *column = &row->columns[i];
 
-		column->tried = column->is_compressed = column->is_external = false;
+		column->tried = column->is_compressed = false;
+		column->is_external = column->is_moved = false;
 		if (column->fixed)
 			tp_set_compressed(column);
 		else
@@ -533,15 +537,15 @@ void
 tp_row_store(TpSampleRow *row, TpStrategy *strategy)
 {
 	TpSampleColumn *target = &row->columns[row->target];
+	bool		policy = strategy->method == TP_BY_POLICY;
+	int			min_moved = policy ? row->policy_moved : row->heap_moved;
 
 	tp_row_start(row, strategy);
-	row->limit = row->heap_limit;
-	if (strategy->method == TP_BY_POLICY)
-	{
-		row->limit = row->policy_limit;
-		if (row->min_moved == 0 || !tp_move_values(row, NULL, row->min_moved, strategy))
-			tp_policy_row(row, strategy);
-	}
+	row->limit = policy ? row->policy_limit : row->heap_limit;
+	if (min_moved > 0)
+		tp_move_values(row, NULL, min_moved, strategy);
+	if (policy)
+		tp_policy_row(row, strategy);
 	tp_toast_row(row, strategy);
 	tp_space_add(&strategy->heap, row->hoff + tp_data_size(row));
 	if (!target->is_external)
@@ -568,7 +572,8 @@ tp_row_store_out_of_line(TpSampleRow *row, const bool *governed, int min_bytes,
 	{
 		TpSampleColumn *column = &row->columns[i];
 
-		column->tried = column->is_compressed = column->is_external = false;
+		column->tried = column->is_compressed = false;
+		column->is_external = column->is_moved = false;
 		if (governed[i])
 			column->storage = TYPSTORAGE_EXTERNAL;
 		if (column->fixed)
@@ -576,7 +581,7 @@ tp_row_store_out_of_line(TpSampleRow *row, const bool *governed, int min_bytes,
 		else
 			tp_set_raw(column);
 	}
-	(void) tp_move_values(row, governed, min_bytes, strategy);
+	tp_move_values(row, governed, min_bytes, strategy);
 	tp_toast_row(row, strategy);
 	size = row->hoff + tp_data_size(row);
 	tp_space_add(&strategy->heap, size);
