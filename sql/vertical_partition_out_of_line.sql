@@ -243,7 +243,7 @@ FROM unnest('{vectors,packs}'::regclass[]) x (x), vertical_partition.advise(x);
 SELECT toast_policy.enable('vectors', 'body');
 SELECT columns, method, regexp_replace(reason, '^.*; ', '') AS reason FROM vertical_partition.advise('vectors');
 -- What undo leaves of a table of the access method that had no governed column.
-CREATE TABLE own (k int PRIMARY KEY, n int, wide text) USING toast_policy WITH (toast_tuple_target = 256);
+CREATE TABLE own (k int PRIMARY KEY, n int, wide text) USING toast_policy WITH (toast_tuple_target = 256.0);
 INSERT INTO own SELECT i, i, noise(400, i) FROM generate_series(1, 4000) i;
 CALL count_updates('own');
 VACUUM FULL ANALYZE own;

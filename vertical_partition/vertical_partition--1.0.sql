@@ -2302,7 +2302,10 @@ AS $$
         WHERE c.oid = relation AND m.amname = 'toast_policy' AND a.attnum = $2 AND a.attstorage = 'e' AND a.attlen = -1
             AND NOT vertical_partition_internal.compresses_itself(t.oid)
             -- the default, from which on only large rows have values out of line
-            AND o.option_name = 'toast_tuple_target' AND o.option_value::integer < (current_setting('block_size')::integer - 40) / 4 / 8 * 8)
+            AND o.option_name = 'toast_tuple_target'
+            -- the server also accepts numbers like 256.0 and 0x100
+            AND CASE WHEN o.option_value ~ '^\d+$' THEN o.option_value::integer ELSE 0 END
+                < (current_setting('block_size')::integer - 40) / 4 / 8 * 8)
 $$;
 
 -- Return what it would give to store values of the cold columns of a table out of line instead of a
@@ -2404,7 +2407,8 @@ AS $$
             -- disable() of the last governed column would also give back the access method
             ELSE l.own_storage
                 || CASE WHEN o.target IS NULL THEN format('; ALTER TABLE %s RESET (toast_tuple_target)', q.name)
-                    WHEN o.target::integer <> min_bytes THEN format('; ALTER TABLE %s SET (toast_tuple_target = %s)', q.name, o.target)
+                    WHEN o.target <> min_bytes::text THEN format('; ALTER TABLE %s SET (toast_tuple_target = %s)', q.name,
+                        CASE WHEN o.target ~ '^\d+$' THEN o.target ELSE quote_literal(o.target) END)
                     ELSE '' END END
             || l.recompress, '; ')
     FROM pg_class c JOIN pg_am m ON m.oid = c.relam
