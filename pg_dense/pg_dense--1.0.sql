@@ -794,8 +794,10 @@ BEGIN
             p.bytes_after := CASE WHEN NOT rebuilt
                     THEN p.bytes_now + v.bytes_after - v.bytes_now
                         - dense_internal.index_spare(rel, rows)
+                -- like the rewrite for TOAST, this one returns the unused end of the file
                 WHEN outside THEN p.bytes_now + v.bytes_after - v.bytes_now
                     + b.heap - v.hot_bytes_now
+                    - CASE WHEN converts THEN heap - t.heap_pages_after * block ELSE 0 END
                 ELSE p.bytes_now + coalesce(rows, 0) * greatest(v.hot_row_bytes
                 + v.cold_row_bytes - v.row_bytes_now, 0)
                 + CASE v.method WHEN 'row_pointer' THEN 0
