@@ -506,6 +506,9 @@ DECLARE
     index_bytes bigint;
     known boolean;
     converts boolean := false;      -- is there a proposal for types?
+    -- A conversion extends the file of the heap by many pages at once.  These are the unused bytes at
+    -- its end, which later rewrites return.
+    unused bigint := 0;
     rebuilt boolean := false;       -- do the proposals so far rewrite the table and its indexes?
     started timestamptz;
     took float8 := 0;
@@ -588,6 +591,7 @@ BEGIN
             IF p.bytes_after < p.bytes_now THEN
                 total := p.bytes_after;
                 converts := true;
+                unused := heap - t.heap_pages_after * block;
                 rebuilt := true;
                 RETURN NEXT p;
             ELSE
@@ -724,10 +728,7 @@ BEGIN
                 saved := coalesce(saved - (cardinality(names) - 1) * spare, largest);
             END IF;
             IF converts THEN
-                -- this rewrite, other than that of a conversion, does not extend the file by many
-                -- pages at once
-                saved := saved - greatest(t.heap_pages - t.heap_pages_now, 0) * block
-                    + heap - t.heap_pages_after * block;
+                saved := saved - greatest(t.heap_pages - t.heap_pages_now, 0) * block + unused;
             ELSE
                 saved := saved + dense_internal.index_spare(rel, rows);
             END IF;
@@ -794,10 +795,10 @@ BEGIN
             p.bytes_after := CASE WHEN NOT rebuilt
                     THEN p.bytes_now + v.bytes_after - v.bytes_now
                         - dense_internal.index_spare(rel, rows)
-                -- like the rewrite for TOAST, this one returns the unused end of the file
+                -- and the unused end of the file
                 WHEN outside THEN p.bytes_now + v.bytes_after - v.bytes_now
                     + b.heap - v.hot_bytes_now
-                    - CASE WHEN converts THEN heap - t.heap_pages_after * block ELSE 0 END
+                    - unused
                 ELSE p.bytes_now + coalesce(rows, 0) * greatest(v.hot_row_bytes
                 + v.cold_row_bytes - v.row_bytes_now, 0)
                 + CASE v.method WHEN 'row_pointer' THEN 0
