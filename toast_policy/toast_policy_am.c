@@ -76,9 +76,9 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
 	Datum	   *values = palloc(desc->natts * sizeof(Datum));
 
 	/*
-	 * Fetching values can rebuild the relation's cache entry.  The entry keeps
-	 * a descriptor that nobody else has pinned, and frees it at the end of the
-	 * transaction, even if somebody pins it later.
+	 * Fetching values can rebuild the relation's cache entry.  The entry
+	 * keeps a descriptor that nobody else has pinned, and frees it at the end
+	 * of the transaction, even if somebody pins it later.
 	 */
 	PinTupleDesc(desc);
 	slot_getallattrs(slot);

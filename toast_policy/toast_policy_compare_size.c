@@ -181,8 +181,8 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 
 	/*
 	 * In a table of the access method with governed columns, a low
-	 * toast_tuple_target is not for whole rows.  When the last governed column
-	 * is disabled, the option is reset.
+	 * toast_tuple_target is not for whole rows.  When the last governed
+	 * column is disabled, the option is reset.
 	 */
 	row->policy_moved = row->has_toast ? tp_out_of_line_size(rel) : 0;
 	row->policy_limit = (row->policy_moved > 0 ? TOAST_TUPLE_TARGET : option) - row->hoff;
