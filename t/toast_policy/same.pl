@@ -9,6 +9,7 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
+use PgDense::OutOfLine;
 use PgDense::Partition;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -55,15 +56,7 @@ BEGIN
 		IF rewrite THEN PERFORM toast_policy.recompress(t); END IF;
 	END IF;
 END \$\$;
-CREATE FUNCTION values_outside(t regclass) RETURNS bigint LANGUAGE plpgsql AS \$\$
-DECLARE
-	toast regclass := (SELECT reltoastrelid FROM pg_class WHERE oid = t);
-	result bigint := 0;
-BEGIN
-	IF toast <> 0 THEN EXECUTE format('SELECT count(DISTINCT chunk_id) FROM %s', toast) INTO result; END IF;
-	RETURN result;
-END \$\$;
-CREATE FUNCTION outside(t regclass, expected bigint) RETURNS bool LANGUAGE plpgsql AS \$\$
+${values_outside}CREATE FUNCTION outside(t regclass, expected bigint) RETURNS bool LANGUAGE plpgsql AS \$\$
 DECLARE
 	damage text;
 BEGIN
