@@ -253,6 +253,8 @@ SELECT statement FROM own_proposal \gexec
 SELECT undo FROM own_proposal \gexec
 SELECT m.amname, c.reloptions, a.attstorage FROM pg_class c JOIN pg_am m ON m.oid = c.relam JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.oid = 'own'::regclass AND a.attname = 'wide';
+ALTER TABLE own ALTER wide SET STORAGE EXTERNAL;
+SELECT columns, reason FROM vertical_partition.advise('own');
 
 -- Partitioned tables are never split.  toast_policy tells what they would gain.
 SELECT method, reason, blockers FROM vertical_partition.advise('parts');
