@@ -5,9 +5,11 @@
  *
  * heap calls its toaster only for a row of more than TOAST_TUPLE_THRESHOLD
  * bytes, and for a row with values out of line.  If a table of the access
- * method has a toast_tuple_target below TOAST_TUPLE_TARGET, governed values of
- * at least that size go out of line in every row.  The option is in pg_class,
- * so pg_dump and pg_upgrade keep it, and nothing else has to be stored.
+ * method has a toast_tuple_target below TOAST_TUPLE_TARGET, values of at least
+ * toast_tuple_target bytes go out of line, also in small rows.  This is so for
+ * the governed columns: those whose values the access method compresses and
+ * moves.  The option is in pg_class, so pg_dump and pg_upgrade keep it, and
+ * nothing else has to be stored.
  *
  * toast_policy_rule.c chooses the values of a row that go out of line.  The
  * row's tuple gets the flag HEAP_HASEXTERNAL before heap gets the tuple, so
