@@ -3,6 +3,7 @@
 use strict;
 use warnings FATAL => 'all';
 
+use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use PgDense::Tools;
@@ -128,6 +129,30 @@ write_file("$dir/tap.log",
 is( $said,
 	"15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n",
 	'failures of TAP tests are repeated');
+
+# Tests that a file ONE_LEG names run on the first leg, and on another leg only if they are named, or
+# in a soak run.
+($functions) = read_file("$top/tools/check") =~ /^(for_leg\(\)\n\{\n.*?^\}\n)/ms;
+write_file("$dir/t/alpha/ONE_LEG", "a.pl\n");
+foreach my $case (
+	[ 'the first leg', '17-dense', 'no', '', 'a.pl b.pl ba.pl' ],
+	[ 'another leg', '18-dense', 'no', '', 'b.pl ba.pl' ],
+	[ 'another leg of a soak run', '18-dense', 'yes', '', 'a.pl b.pl ba.pl' ],
+	[ 'another leg and a named test', '18-dense', 'no', 'alpha', 'a.pl b.pl ba.pl' ])
+{
+	my ($name, $leg, $soak, $names, $tests) = @$case;
+	my ($code, $out, $err) = run_tool($dir, 'bash', '-c',
+		"set -euo pipefail; all_legs=(17-dense 15 18-dense) soak=$soak names=($names)\n${functions}printf '%s\\n' t/alpha/{a,b,ba}.pl t/beta/a.pl | for_leg $leg"
+	);
+	is( $out,
+		join('', map { "t/alpha/$_\n" } split(/ /, $tests)) . "t/beta/a.pl\n",
+		"tests of $name") or diag $err;
+}
+foreach my $list (glob("$top/t/*/ONE_LEG"))
+{
+	my ($reason, @names) = split(/\n/, read_file($list));
+	is_deeply([ grep { !-f dirname($list) . "/$_" } @names ], [], "$list names tests");
+}
 
 # A run that ends before its first test counts as failed, and its last line shows a
 # failure.
