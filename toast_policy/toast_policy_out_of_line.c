@@ -99,11 +99,10 @@ tp_table_born(Oid relid)
  *
  * ALTER TABLE fails if it shall create a TOAST table, and the lock that its own
  * commands need is weaker than an AccessExclusiveLock, as for SET.  ALTER
- * TABLE does not tell which lock it needs.  So create the TOAST table here if
- * the transaction has the strong lock for any reason, and create none
- * otherwise.
- * CREATE TABLE and rewrites always have the strong lock.  These commands know
- * the options of the TOAST table, so let them create it.
+ * TABLE does not tell which lock it needs.  So create the TOAST table here only
+ * if the transaction already has an AccessExclusiveLock on the table.
+ * CREATE TABLE and rewrites always have such a lock.  These commands know the
+ * options of the TOAST table, so let them create it.
  */
 bool
 tp_needs_toast_table(Relation rel)

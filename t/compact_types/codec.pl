@@ -53,6 +53,7 @@ sub build
 		'-isystem',
 		$include,
 		"$top/t/compact_types/codec.c",
+		"$top/t/compact_types/codec_server.c",
 		"$top/compact_types/compact_text_codec.c",
 		"$top/compact_types/compact_text_dictionary.c",
 		'-o',
