@@ -39,6 +39,11 @@ foreach my $case (
 		1, 1, 0, 0, 'exit status 255, 1 tests run'
 	],
 	[ 'dying at once', 'die "at once";', 0, 1, 0, 0, 'exit status 255, 0 tests run' ],
+	[
+		'that bails out',
+		'use Test::More tests => 2; ok 1; BAIL_OUT("no space");',
+		1, 1, 0, 0, 'bailed out: no space'
+	],
 	[ 'dying at the end', 'use Test::More; ok 1; done_testing; exit 3;', 1, 1, 0 ],
 	[ 'without output', '', 0, 1, 0 ],
 	[
@@ -63,6 +68,14 @@ foreach my $case (
 	unlike($out, qr/ failed: /, 'no failure is named') if !$counts[1];
 }
 
+# A test that bails out does not end the tests that run beside it, whose servers nobody would stop.
+write_file("$dir/t/a.pl", 'use Test::More; BAIL_OUT("at once");');
+write_file("$dir/t/b.pl", 'use Test::More; sleep 2; ok 1; done_testing;');
+my ($beside) = (run_tool($dir, 'tools/tap-count', 't/a.pl', 't/b.pl'))[1];
+like($beside, qr/^# passed 1 failed 1 skipped 0 excused 0\n\z/m,
+	'a test beside one that bails out');
+unlink "$dir/t/b.pl";
+
 # Data directories of tests are in memory, if the machine has a file system in memory.  Tests in a
 # folder with a file ON_DISK use the disk.
 write_file("$dir/t/$_/a.pl",
@@ -83,6 +96,12 @@ like(
 	qr{^t/alpha/a.pl in \Q$dir\E/mounts/memory/\w+/alpha/a\nt/bench/a.pl in \Q$dir\E/disk/bench/tmp_check/a\nt/wal_directio_patch/a.pl in \Q$dir\E/disk/wal_directio_patch/tmp_check/a$},
 	'with a mount in memory, data directories are there');
 is_deeply([ glob("$dir/mounts/memory/*") ], [], 'the mount in memory is empty afterwards');
+# A soak run needs more space than there is in memory.
+$said = (run_tool($dir, 'env', 'PGDENSE_SOAK=1', @tap))[2];
+like(
+	$said,
+	qr{^# t/alpha/a.pl in \Q$dir\E/disk/alpha/tmp_check/a$}m,
+	'data directories of a soak run are on disk');
 ok(-d "$dir/disk/alpha/tmp_check/log", 'there is a directory for logs');
 
 # Test the functions that count, on both formats of pg_regress's output (before 16, and since).
