@@ -44,7 +44,7 @@
 
 typedef struct Event
 {
-	int64_t		time;			/* microseconds since 1970 */
+	int64_t		time;			/* of the monotonic clock, in microseconds */
 	uint64_t	offset;
 	uint64_t	length;			/* of the write */
 	uint32_t	ndata;			/* bytes that follow */
@@ -156,7 +156,7 @@ record(int type, const char *name, uint64_t offset, uint64_t length, int flags, 
 	struct timespec now;
 	struct iovec iov[2];
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_MONOTONIC, &now);
 	event.time = now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
 	event.offset = offset;
 	event.length = length;

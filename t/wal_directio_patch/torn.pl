@@ -35,7 +35,7 @@ use PgDense::WalSegments;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(CLOCK_MONOTONIC clock_gettime time usleep);
 
 needs_patch('wal_directio_patch', 'wal_directio');
 
@@ -397,6 +397,10 @@ SQL
 		# Write more WAL, and crash.
 		my @errors = ('', '', '');
 		my $prefix = $node->basedir . '/ack';
+		# pgbench's log has the time of the monotonic clock, plus what the time of day differed
+		# from this clock when pgbench was started.  So the times of events can be compared with
+		# it even if somebody sets the time of day meanwhile.
+		my $since_1970 = int((time() - clock_gettime(CLOCK_MONOTONIC)) * 1_000_000);
 		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
 		my @running = (
 			IPC::Run::start(
@@ -471,7 +475,7 @@ SQL
 					$told{$client} //= 0;
 					$told{$client}++
 					  while $told{$client} < @$times
-					  && $times->[ $told{$client} ] < $events->[$k]{time} - 1000;
+					  && $times->[ $told{$client} ] < $events->[$k]{time} + $since_1970 - 1000;
 					my $end =
 						$told{$client}
 					  ? $commits{$client}[ $told{$client} - 1 ]
@@ -521,7 +525,7 @@ SQL
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
 			# The clocks of client and server differ by less than a millisecond.
-			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
+			my $told = grep { $_ < $events->[$k]{time} + $since_1970 - 1000 } @$times;
 			$count{acknowledged} += @$times;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
 			# An image from before the end of recovery must have the rows of earlier
