@@ -126,6 +126,8 @@ sub core_crash
 # folders below FOLDER, with SETTINGS for all servers; a suite is a folder of the build tree, like
 # src/test/recovery, or one of the tests in it, like src/test/recovery/t/017_shm.pl
 #
+# The copy of a suite that fails is kept, with its logs.
+#
 # The copies have the same paths as in the build tree, because some tests run the regression tests,
 # and find them by a relative path: ../regress, or src/test/regress below ../../..
 sub core_tap
@@ -134,6 +136,10 @@ sub core_tap
 	my $tree = abs_path("$regress/../../..");
 	my $conf = "$tmp/switches.conf";
 	my $copy = "$tmp/tree";
+
+	# Some tests need clusters with different system identifiers.  The program that copies data
+	# directories gives all of them the same.
+	my @path = grep { !m{/t/lib/bin$} } split /:/, $ENV{PATH};
 
 	append_to_file($conf, $settings);
 	make_path("$copy/src/test");
@@ -155,6 +161,7 @@ sub core_tap
 		unlink map { "$dir/t/$_" } @leave_out if !defined $test;
 		local %ENV = (
 			%ENV,
+			PATH => join(':', @path),
 			TEMP_CONFIG => $conf,
 			PG_REGRESS => "$regress/pg_regress",
 			REGRESS_SHLIB => "$regress/regress.so",
@@ -167,11 +174,12 @@ sub core_tap
 		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', $test // 't/' ],
 			'>', \$output, '2>&1',
 			init => sub { chdir $dir or die "could not change to $dir: $!" });
-		like($output, qr/^Result: PASS$/m, "$name: core's TAP tests pass")
+		my $passed = like($output, qr/^Result: PASS$/m, "$name: core's TAP tests pass")
 		  or diag substr($output, -5000);
 		like($output, qr/^Files=[1-9]\d*, Tests=[1-9]\d*/m, "$name: the tests ran");
 		note "$name: $1" if $output =~ /^(Files=.*)/m;
-		system_or_bail('rm', '-rf', $dir);
+		# Keep the logs of a failure.
+		system_or_bail('rm', '-rf', $dir) if $passed;
 	}
 }
 
