@@ -39,7 +39,7 @@ PG_FUNCTION_INFO_V1(tp_enable_out_of_line);
 /*
  * Return the table's toast_tuple_target if it is below heap's default, or else
  * 0, also if there is no such table.  If the table uses the access method,
- * governed values of this size go out of line.
+ * values of at least this size in its governed columns go out of line.
  */
 int
 tp_get_low_target(Oid relid)

@@ -455,7 +455,10 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 		check_cold_left(alter);
 }
 
-/* Divide the subcommands by part, based on the current state of the table. */
+/*
+ * Divide the subcommands of ALTER TABLE among the hot and the cold part of the
+ * table, based on the current state of the table.
+ */
 void
 vp_divide_alter(VpAlter *alter, VpDdl *ddl, AlterTableStmt *stmt)
 {

@@ -123,10 +123,11 @@ vp_redirect_references(Node *node, Oid altered, const char *altered_name)
 }
 
 /*
- * Hide foreign keys that refer to the table that the command creates, because
- * they must not be redirected.  Before the command creates this table, the
- * same name can belong to a split table in another schema.  Return the hidden
- * constraints.  The caller has to restore their contype.
+ * Hide foreign keys by which the new table of CREATE TABLE refers to itself, so
+ * that the caller does not let them refer to the hot part of a split table.
+ * Before the command creates this table, the same name can belong to a
+ * split table in another schema.  Return the hidden constraints.  The caller
+ * has to restore their contype.
  */
 static List *
 hide_own_references(CreateStmt *stmt)
