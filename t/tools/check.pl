@@ -76,6 +76,19 @@ like($beside, qr/^# passed 1 failed 1 skipped 0 excused 0\n\z/m,
 	'a test beside one that bails out');
 unlink "$dir/t/b.pl";
 
+# Tests in a folder with a file SERIAL get processors before the tests beside them.
+write_file("$dir/t/$_/a.pl",
+	'use Test::More tests => 1; ok 1; print STDERR "# $0 has priority ", getpriority(0, 0), "\n";')
+  foreach qw(alpha bench);
+write_file("$dir/t/bench/SERIAL", '');
+my $own = getpriority(0, 0);
+my ($priorities) =
+  (run_tool($dir, 'env', 'TESTDIR=serial', 'tools/tap-count', map { "t/$_/a.pl" } qw(alpha bench)))
+  [2];
+is( join(' ', sort $priorities =~ /^# (t\/\w+\/a\.pl has priority -?\d+)$/mg),
+	join(' ', "t/alpha/a.pl has priority @{[ $own + 5 ]}", "t/bench/a.pl has priority $own"),
+	'tests that run one after the other have a higher priority');
+
 # Data directories of tests are in memory, if the machine has a file system in memory.  Tests in a
 # folder with a file ON_DISK use the disk.
 write_file("$dir/t/$_/a.pl",
