@@ -86,12 +86,14 @@ SQL
 	my $begin = time();
 	my $updates = 0;
 
-	# On a busy machine, it can take longer until all counters have grown.
-	while (1)
-	{
+	my $have_grown = sub {
 		my $now = bgvacuum_stats($node);
-		last if time() > $begin + 7 && !grep { $now->{$_} <= $stats->{$_} } @growing;
-		last if time() > $begin + 60;
+		return !grep { $now->{$_} <= $stats->{$_} } @growing;
+	};
+
+	# On a busy machine, it can take longer until all counters have grown.
+	while (time() < $begin + 7 || time() < $begin + 60 && !$have_grown->())
+	{
 		my $from = 1 + 3000 * ($updates % 10);
 		$node->safe_psql('postgres',
 			"UPDATE large SET n = n + 1 WHERE id BETWEEN $from AND $from + 2999 AND id % 3 = $updates % 3"

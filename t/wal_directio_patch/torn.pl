@@ -398,8 +398,8 @@ SQL
 		my @errors = ('', '', '');
 		my $prefix = $node->basedir . '/ack';
 		# pgbench's log has the time of the monotonic clock, plus what the time of day differed
-		# from this clock when pgbench was started.  So the times of events can be compared with
-		# it even if somebody sets the time of day meanwhile.
+		# from this clock when pgbench was started.  Events get the same times, so that they can
+		# be compared even if somebody sets the time of day meanwhile.
 		my $since_1970 = int((time() - clock_gettime(CLOCK_MONOTONIC)) * 1_000_000);
 		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
 		my @running = (
@@ -433,6 +433,7 @@ SQL
 		  for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
 		my $events = recorded_events($events_file);
+		$_->{time} += $since_1970 foreach @$events;
 		my $whole = { data => { %{ $disk->{data} } }, pending => {} };
 		disk_apply($whole, $_) for @$events;
 		my $contents = disk_contents($whole);
@@ -475,7 +476,7 @@ SQL
 					$told{$client} //= 0;
 					$told{$client}++
 					  while $told{$client} < @$times
-					  && $times->[ $told{$client} ] < $events->[$k]{time} + $since_1970 - 1000;
+					  && $times->[ $told{$client} ] < $events->[$k]{time} - 1000;
 					my $end =
 						$told{$client}
 					  ? $commits{$client}[ $told{$client} - 1 ]
@@ -525,7 +526,7 @@ SQL
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
 			# The clocks of client and server differ by less than a millisecond.
-			my $told = grep { $_ < $events->[$k]{time} + $since_1970 - 1000 } @$times;
+			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
 			$count{acknowledged} += @$times;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
 			# An image from before the end of recovery must have the rows of earlier
