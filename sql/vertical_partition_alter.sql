@@ -355,6 +355,14 @@ SELECT * FROM run('ALTER TABLE t DROP CONSTRAINT fk, DROP CONSTRAINT uq, ADD UNI
 SELECT s.name, d.line FROM tool.schemas s, tool.describe(s.name, 't') d WHERE s.name <> 'plain' AND d.line ~ 'sequence|constraint' AND d.line !~ 'not_null|NOT NULL'
   AND NOT EXISTS (SELECT FROM tool.describe('plain', 't') p WHERE p.line = d.line) ORDER BY 1, 2;
 SELECT * FROM run('ALTER TABLE t DROP n, DROP o, DROP p, DROP CONSTRAINT t_d_key');
+-- A command changes and then drops a column of the cold part, and alters the hot part.
+SELECT * FROM run('ALTER TABLE t ADD n text GENERATED ALWAYS AS (d) STORED');
+SELECT * FROM run('ALTER TABLE t ALTER n DROP EXPRESSION, DROP n, ALTER b SET STATISTICS 7');
+SELECT * FROM run('ALTER TABLE t ADD n text GENERATED ALWAYS AS (d) STORED');
+SELECT * FROM run('ALTER TABLE t ALTER n DROP EXPRESSION, ALTER n SET DEFAULT ''n'', ALTER n SET NOT NULL');
+SELECT * FROM run('ALTER TABLE t ALTER n SET DEFAULT ''m'', DROP n, ALTER b SET STATISTICS 8');
+SELECT * FROM run('ALTER TABLE t ALTER n DROP DEFAULT, DROP n, ALTER b SET STATISTICS 8, ALTER n DROP NOT NULL');
+SELECT * FROM run('ALTER TABLE t ALTER n DROP DEFAULT, ALTER n DROP NOT NULL, DROP n, ALTER b SET STATISTICS -1');
 -- Test LIKE.
 CREATE FUNCTION tool.describe_like() RETURNS TABLE (schemas text, line text) LANGUAGE sql AS $$
 SELECT string_agg(s.name, ', ' ORDER BY s.name), d.line FROM tool.schemas s, tool.describe(s.name, 'l') d GROUP BY d.line

@@ -160,14 +160,27 @@ alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt 
 }
 
 /*
- * Return true if the subcommand drops a named object.  Such subcommands have
- * to run first: other subcommands may reuse the name, or may drop objects
- * that the named object depends on.
+ * Return true if the subcommand is one that the server runs in its first pass,
+ * see ATPrepCmd().  Such subcommands have to run first here, too: other
+ * subcommands may reuse the name, may drop objects that the named object
+ * depends on, or may drop the column.
  */
 static bool
 is_drop(const AlterTableCmd *cmd)
 {
-	return cmd->subtype == AT_DropColumn || cmd->subtype == AT_DropConstraint || cmd->subtype == AT_DropIdentity;
+	switch (cmd->subtype)
+	{
+		case AT_DropColumn:
+		case AT_DropConstraint:
+		case AT_DropExpression:
+		case AT_DropIdentity:
+		case AT_DropNotNull:
+			return true;
+		case AT_ColumnDefault:
+			return cmd->def == NULL;
+		default:
+			return false;
+	}
 }
 
 /*
