@@ -215,7 +215,7 @@ sub compare_segments
 	return;
 }
 
-for my $round ([ 'a', $direct, 512, 'try', 4096 ], [ 'b', 'try', 4096, $direct, 512 ])
+for my $round (divided([ 'a', $direct, 512, 'try', 4096 ], [ 'b', 'try', 4096, $direct, 512 ]))
 {
 	my ($prefix, $mode, $unit, $other_mode, $other_unit) = @$round;
 	note "primary: wal_directio=$mode, wal_write_unit=$unit";

@@ -84,7 +84,7 @@ for my $size (1, 16, 64)
 	$rows = 0;
 	$node->stop;
 
-	for my $mode (@modes)
+	for my $mode (divided(@modes))
 	{
 		for my $sync ('fdatasync', 'open_datasync')
 		{

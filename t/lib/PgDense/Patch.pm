@@ -9,7 +9,7 @@ use File::Spec;
 use FindBin;
 use Test::More;
 
-our @EXPORT = qw(needs_patch core_tests built_here);
+our @EXPORT = qw(needs_patch core_tests built_here divided);
 
 # built_here() - return four values: the name of the tested server (dense or another variant) if it
 # is built here with the patches of this tree, else undef; the folder build/MAJOR; the checkout; and
@@ -42,6 +42,17 @@ sub needs_patch
 		exit;
 	}
 	plan skip_all => "this server is without the patches of $feature";
+}
+
+# divided(ITEM...) - return half of the variants of a test, to save time: the first, the third and so
+# on for an odd major version, the others for an even one.  With PGDENSE_SOAK, return all.
+sub divided
+{
+	my @items = @_;
+	my ($major) = `pg_config --version` =~ /(\d+)/;
+
+	return @items if $ENV{PGDENSE_SOAK};
+	return @items[ grep { $_ % 2 != $major % 2 } 0 .. $#items ];
 }
 
 # core_tests() - return the folder of core's regression tests.  They are not part of an
