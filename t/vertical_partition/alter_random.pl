@@ -3,8 +3,8 @@
 # split tables, early and with a reason.  The tables must have the same rows all the time.  After
 # merge(), the definitions must be the same.
 #
-# PGDENSE_FUZZ_SEED is the random seed, which repeats a run.  With PGDENSE_SOAK there are more
-# rounds.
+# PGDENSE_FUZZ_CASES sets the number of rounds (default 2000).  PGDENSE_FUZZ_SEED is the random seed,
+# which repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,7 +16,8 @@ use Test::More;
 
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
-my ($rounds, $statements) = $ENV{PGDENSE_SOAK} ? (150, 60) : (8, 40);
+my $cases = $ENV{PGDENSE_FUZZ_CASES} || 2000;
+my ($rounds, $statements) = $ENV{PGDENSE_SOAK} ? (150, 60) : (1 + int($cases / 280), 40);
 my @schemas = ('plain', @partition_methods);
 
 note "PGDENSE_FUZZ_SEED=$seed";

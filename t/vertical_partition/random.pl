@@ -3,8 +3,8 @@
 # the tables must have the same rows.  From time to time, the split tables are merged or split by
 # other columns, parts are vacuumed, and the rewriting of statements is switched on or off.
 #
-# PGDENSE_FUZZ_SEED is the random seed, which repeats a run.  With PGDENSE_SOAK there are more
-# rounds.
+# PGDENSE_FUZZ_CASES sets the number of rounds (default 2000).  PGDENSE_FUZZ_SEED is the random seed,
+# which repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,7 +16,8 @@ use Test::More;
 
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
-my ($rounds, $statements) = $ENV{PGDENSE_SOAK} ? (200, 400) : (6, 150);
+my $cases = $ENV{PGDENSE_FUZZ_CASES} || 2000;
+my ($rounds, $statements) = $ENV{PGDENSE_SOAK} ? (200, 400) : (1 + int($cases / 400), 150);
 my %method = (s => 'shared_key', u => 'surrogate_key', r => 'row_pointer');
 
 note "PGDENSE_FUZZ_SEED=$seed";
