@@ -229,16 +229,21 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname 
 $node->stop;
 
 my @stages =
+  qw(stock off split compact-types index-alignment vertical-partition background-vacuum background-vacuum-customer);
+@stages =
   qw(stock off split split-customer wal-direct compact-types index-alignment vertical-partition background-vacuum
-  out-of-line-customer background-vacuum-out-of-line vertical-partition-customer background-vacuum-customer);
+  out-of-line-customer background-vacuum-out-of-line vertical-partition-customer background-vacuum-customer)
+  if $ENV{PGDENSE_SOAK};
 my $tpcc =
   result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2',
 	map { ('--stage', $_) } @stages);
 has_metrics(
 	$tpcc,
-	qw(tpmc.off tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
-	qw(tpmc.out-of-line-customer tpmc.background-vacuum-out-of-line),
-	qw(tpmc.split.stock tpmc.split.compact tpmc.split-customer.stock tpmc.split-customer.compact),
+	qw(tpmc.off tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
+	qw(tpmc.split.stock tpmc.split.compact),
+	$ENV{PGDENSE_SOAK}
+	? qw(tpmc.wal-direct tpmc.out-of-line-customer tpmc.background-vacuum-out-of-line tpmc.split-customer.stock tpmc.split-customer.compact)
+	: (),
 	qw(wal_bytes written_bytes wal_bytes.split written_bytes.background-vacuum-customer),
 	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders)
 );
