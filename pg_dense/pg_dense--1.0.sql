@@ -1491,7 +1491,8 @@ BEGIN
         END IF;
         IF cardinality(t.keys) > 0 THEN
             PERFORM dense_internal.refuse('42704', format('proposal "%s" does not exist',
-                t.keys[1]), hint => their_names);
+                t.keys[1]), 'dense.apply() takes a new sample of the table, which gives no such proposal.',
+                their_names);
         END IF;
     END LOOP;
     RETURN ARRAY(SELECT result[n] FROM generate_subscripts(result, 1) n
