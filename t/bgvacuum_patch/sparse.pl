@@ -181,7 +181,14 @@ set_parameters($node, bgwriter_delay => '200ms');
 	$insert = sub {
 		"DO 'BEGIN FOR k IN 1 .. 1000 LOOP INSERT INTO history SELECT i, repeat(''h'', 100) FROM generate_series(1, 20) i; COMMIT; END LOOP; END'";
 	};
-	my ($rounds, $stock) = rounds(4, $insert);
+	my ($rounds, $stock);
+
+	# On a busy machine, there may be few inserts for some seconds.
+	for (1 .. 5)
+	{
+		($rounds, $stock) = rounds(4, $insert);
+		last if $rounds > $stock * 1.5;
+	}
 	cmp_ok($rounds, '>', $stock * 1.5, 'rounds come sooner if there are many inserts');
 }
 set_parameters($node, bgwriter_delay => '10ms');
