@@ -363,6 +363,11 @@ SELECT * FROM run('ALTER TABLE t ALTER n DROP EXPRESSION, ALTER n SET DEFAULT ''
 SELECT * FROM run('ALTER TABLE t ALTER n SET DEFAULT ''m'', DROP n, ALTER b SET STATISTICS 8');
 SELECT * FROM run('ALTER TABLE t ALTER n DROP DEFAULT, DROP n, ALTER b SET STATISTICS 8, ALTER n DROP NOT NULL');
 SELECT * FROM run('ALTER TABLE t ALTER n DROP DEFAULT, ALTER n DROP NOT NULL, DROP n, ALTER b SET STATISTICS -1');
+-- If the command drops no object of the cold part, PostgreSQL orders the subcommands of each part.
+SELECT * FROM run('ALTER TABLE t ADD n int, ADD o int, ADD p text GENERATED ALWAYS AS (d) STORED, ALTER d SET NOT NULL');
+SELECT * FROM run('ALTER TABLE t ALTER n TYPE int USING o + 1, DROP o, ALTER d DROP NOT NULL');
+SELECT * FROM run('ALTER TABLE t ALTER p DROP EXPRESSION, ALTER p TYPE int USING 3, ALTER b SET STATISTICS 7');
+SELECT * FROM run('ALTER TABLE t DROP n, DROP p');
 -- Test LIKE.
 CREATE FUNCTION tool.describe_like() RETURNS TABLE (schemas text, line text) LANGUAGE sql AS $$
 SELECT string_agg(s.name, ', ' ORDER BY s.name), d.line FROM tool.schemas s, tool.describe(s.name, 'l') d GROUP BY d.line

@@ -160,27 +160,26 @@ alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt 
 }
 
 /*
+ * Return true if the subcommand drops a named object.  Such subcommands have
+ * to run first: other subcommands may reuse the name, or may drop objects
+ * that the named object depends on.
+ */
+static bool
+drops_object(const AlterTableCmd *cmd)
+{
+	return cmd->subtype == AT_DropColumn || cmd->subtype == AT_DropConstraint || cmd->subtype == AT_DropIdentity;
+}
+
+/*
  * Return true if the subcommand is one that the server runs in its first pass,
- * see ATPrepCmd().  Such subcommands have to run first here, too: other
- * subcommands may reuse the name, may drop objects that the named object
- * depends on, or may drop the column.
+ * see ATPrepCmd().  Those that drop no object belong to it too, because the
+ * same command can drop the column.
  */
 static bool
 is_drop(const AlterTableCmd *cmd)
 {
-	switch (cmd->subtype)
-	{
-		case AT_DropColumn:
-		case AT_DropConstraint:
-		case AT_DropExpression:
-		case AT_DropIdentity:
-		case AT_DropNotNull:
-			return true;
-		case AT_ColumnDefault:
-			return cmd->def == NULL;
-		default:
-			return false;
-	}
+	return drops_object(cmd) || cmd->subtype == AT_DropExpression || cmd->subtype == AT_DropNotNull ||
+		(cmd->subtype == AT_ColumnDefault && cmd->def == NULL);
 }
 
 /*
@@ -213,13 +212,16 @@ alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt
 	const VpLayout *layout = &alter->ddl->layout;
 	List	   *run = NIL;
 	Oid			part = InvalidOid;
+	bool		dropped = false;
 	ListCell   *lc;
 
 	/*
 	 * the server sorts the subcommands of each part, so the order matters
-	 * only if the cold part has drops and the hot part is altered, too
+	 * only if the cold part loses an object and the hot part is altered, too
 	 */
-	if (drops_of(alter->cold, true) == NIL || alter->hot == NIL)
+	foreach(lc, alter->cold)
+		dropped |= drops_object((AlterTableCmd *) lfirst(lc));
+	if (!dropped || alter->hot == NIL)
 	{
 		alter_part(alter, command, stmt, layout->hot, alter->hot);
 		alter_part(alter, command, stmt, layout->cold, alter->cold);
