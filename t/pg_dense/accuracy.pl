@@ -203,12 +203,14 @@ sub check
 	my $before = $node->safe_psql($db, $size);
 	my %before = map { split /\|/ } split /\n/, $node->safe_psql($db, $each);
 	my $begin = time;
+	$node->safe_psql($db,
+		"SELECT count(*) FROM dense.report(min_bytes => 0, with_risk => $with_risk)");
+	cmp_ok(time - $begin, '<=', 62, "$name: the report keeps to its budget");
 	# On a busy machine, 60 seconds are too short for the large samples that apply() takes.
 	my @rows = map { [ split /\|/, $_, -1 ] } split /\n/,
 	  $node->safe_psql($db,
 		"SELECT kind, proposal, coalesce((SELECT indrelid::regclass FROM pg_index WHERE indexrelid = relation), relation), bytes_now, bytes_after, server FROM dense.report(budget_seconds => 240, min_bytes => 0, with_risk => $with_risk)"
 	  );
-	cmp_ok(time - $begin, '<=', 242, "$name: the report keeps to its budget");
 	my @apply = grep { $_->[0] eq 'proposal' && ($patched || $_->[5] eq 'stock') } @rows;
 	my ($total) = grep { $_->[0] eq 'total' } @rows;
 	my %predicted = %before;

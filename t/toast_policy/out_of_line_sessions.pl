@@ -97,6 +97,8 @@ while (grep { $_->pumpable } @clients)
 $_->finish for @clients;
 is(substr(join('', map { $logs{$_} // '' } sort keys %scripts), 0, 2000),
 	'', 'writes fail in no session');
+cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM rounds'),
+	'>', 1, 'the settings have changed meanwhile');
 is( $node->safe_psql(
 		'postgres',
 		"SELECT count(*), count(*) FILTER (WHERE c IS DISTINCT FROM $value), sum(n) FROM busy WHERE id < 10000"

@@ -3,8 +3,8 @@
 # split tables, early and with a reason.  The tables must have the same rows all the time.  After
 # merge(), the definitions must be the same.
 #
-# PGDENSE_FUZZ_CASES sets the number of rounds (default 2000).  PGDENSE_FUZZ_SEED is the random seed,
-# which repeats a run.  With PGDENSE_SOAK there are more rounds.
+# PGDENSE_FUZZ_CASES sets the number of rounds: one, and one more for each 280 cases (default 2000).
+# PGDENSE_FUZZ_SEED is the random seed, which repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
 use warnings FATAL => 'all';
 

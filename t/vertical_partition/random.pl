@@ -3,8 +3,8 @@
 # the tables must have the same rows.  From time to time, the split tables are merged or split by
 # other columns, parts are vacuumed, and the rewriting of statements is switched on or off.
 #
-# PGDENSE_FUZZ_CASES sets the number of rounds (default 2000).  PGDENSE_FUZZ_SEED is the random seed,
-# which repeats a run.  With PGDENSE_SOAK there are more rounds.
+# PGDENSE_FUZZ_CASES sets the number of rounds: one, and one more for each 400 cases (default 2000).
+# PGDENSE_FUZZ_SEED is the random seed, which repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
 use warnings FATAL => 'all';
 

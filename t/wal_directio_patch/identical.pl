@@ -110,9 +110,10 @@ sub content
 	return $bytes;
 }
 
-# the two stock servers, and half of the others
+# the stock servers, those with all switches off, and half of the others
+my $always = qr/^(?:stock|patched)/;
 my @names =
-  ((grep { /^stock/ } sort keys %servers), divided(grep { !/^stock/ } sort keys %servers));
+  ((grep { /$always/ } sort keys %servers), divided(grep { !/$always/ } sort keys %servers));
 my (%wal, %calls);
 for my $name (@names)
 {
