@@ -186,6 +186,13 @@ foreach my $list (glob("$top/t/*/ONE_LEG"))
 	is_deeply([ grep { !-f dirname($list) . "/$_" } @names ], [], "$list names tests");
 }
 
+# An interrupt ends all processes of the tests that run beside others.
+($functions) = read_file("$top/tools/check") =~ /^(end_groups\(\)\n\{\n.*?^\}\n)/ms;
+($status, $said) = run_tool($dir, 'bash', '-c',
+	"$functions setsid sh -c 'sleep 100 & sleep 100' & group=\$!\nsleep 1; end_groups '' \$group\npgrep -r R,S -g \$group; echo ended"
+);
+is($said, "ended\n", 'an interrupt ends a process group');
+
 # A run that ends before its first test counts as failed, and its last line shows a
 # failure.
 write_file("$dir/tools/deps", "#!/bin/sh\nexit 1\n");
