@@ -76,6 +76,27 @@ like($beside, qr/^# passed 1 failed 1 skipped 0 excused 0\n\z/m,
 	'a test beside one that bails out');
 unlink "$dir/t/b.pl";
 
+# A process whose parent has ended gets a parent that reaps it at once.
+write_file(
+	"$dir/t/a.pl", q{
+	use POSIX; use Test::More tests => 1;
+	pipe my $in, my $out;
+	if (!fork)
+	{
+		my $parent = $$;
+		POSIX::_exit(0) if fork;
+		1 while getppid == $parent;
+		open my $name, '<', '/proc/' . getppid . '/comm';
+		syswrite $out, <$name>;
+		POSIX::_exit(0);
+	}
+	close $out;
+	is(scalar <$in>, "tini\n", 'parent of an orphan')});
+like(
+	(run_tool($dir, 'env', '-u', 'PGDENSE_REAPER', 'tools/tap-count', 't/a.pl'))[1],
+	qr/^# passed 1 failed 0 /m,
+	'orphans have a parent that reaps them');
+
 # Tests in a folder with a file SERIAL get processors before the tests beside them.
 write_file("$dir/t/$_/a.pl",
 	'use Test::More tests => 1; ok 1; print STDERR "# $0 has priority ", getpriority(0, 0), "\n";')
