@@ -183,19 +183,20 @@ is( $said,
 	"15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n",
 	'failures of TAP tests are repeated');
 
-# Tests that a file ONE_LEG names run on the first leg, and on another leg only if they are named, or
-# in a soak run.
+# Tests that a file ONE_LEG names run on the first leg, or on the last leg.  They run on other legs
+# only if they are named, or in a soak run.
 ($functions) = read_file("$top/tools/check") =~ /^(for_leg\(\)\n\{\n.*?^\}\n)/ms;
-write_file("$dir/t/alpha/ONE_LEG", "a.pl\n");
+write_file("$dir/t/alpha/ONE_LEG", "why\na.pl\nc.pl last\n");
 foreach my $case (
 	[ 'the first leg', '17-dense', 'no', '', 'a.pl b.pl ba.pl' ],
-	[ 'another leg', '18-dense', 'no', '', 'b.pl ba.pl' ],
-	[ 'another leg of a soak run', '18-dense', 'yes', '', 'a.pl b.pl ba.pl' ],
-	[ 'another leg and a named test', '18-dense', 'no', 'alpha', 'a.pl b.pl ba.pl' ])
+	[ 'another leg', '15', 'no', '', 'b.pl ba.pl' ],
+	[ 'the last leg', '18-dense', 'no', '', 'b.pl ba.pl c.pl' ],
+	[ 'another leg of a soak run', '15', 'yes', '', 'a.pl b.pl ba.pl c.pl' ],
+	[ 'another leg and a named test', '15', 'no', 'alpha', 'a.pl b.pl ba.pl c.pl' ])
 {
 	my ($name, $leg, $soak, $names, $tests) = @$case;
 	my ($code, $out, $err) = run_tool($dir, 'bash', '-c',
-		"set -euo pipefail; all_legs=(17-dense 15 18-dense) soak=$soak names=($names)\n${functions}printf '%s\\n' t/alpha/{a,b,ba}.pl t/beta/a.pl | for_leg $leg"
+		"set -euo pipefail; all_legs=(17-dense 15 18-dense) last_leg=18-dense soak=$soak names=($names)\n${functions}printf '%s\\n' t/alpha/{a,b,ba,c}.pl t/beta/a.pl | for_leg $leg"
 	);
 	is( $out,
 		join('', map { "t/alpha/$_\n" } split(/ /, $tests)) . "t/beta/a.pl\n",
@@ -204,7 +205,9 @@ foreach my $case (
 foreach my $list (glob("$top/t/*/ONE_LEG"))
 {
 	my ($reason, @names) = split(/\n/, read_file($list));
-	is_deeply([ grep { !-f dirname($list) . "/$_" } @names ], [], "$list names tests");
+	is_deeply([ grep { !-f dirname($list) . '/' . s/ last$//r } @names ], [], "$list names tests");
+	is_deeply([ grep { read_file(dirname($list) . '/' . s/ last$//r) =~ /\bdivided\(/ } @names ],
+		[], "$list names no test whose other half runs on another leg");
 }
 
 # An interrupt ends all processes of the tests that run beside others.
