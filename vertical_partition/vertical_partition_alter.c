@@ -21,12 +21,14 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_proc.h"
 #include "commands/defrem.h"
 #include "commands/event_trigger.h"
@@ -44,6 +46,7 @@
 #include "storage/lmgr.h"
 #include "tcop/dest.h"
 #include "tcop/utility.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -175,8 +178,8 @@ drops_object(const AlterTableCmd *cmd)
  * see ATPrepCmd().  Those that drop no object belong to it too, because the
  * same command can drop the column.
  */
-static bool
-is_drop(const AlterTableCmd *cmd)
+bool
+vp_is_drop(const AlterTableCmd *cmd)
 {
 	return drops_object(cmd) || cmd->subtype == AT_DropExpression || cmd->subtype == AT_DropNotNull ||
 		(cmd->subtype == AT_ColumnDefault && cmd->def == NULL);
@@ -194,7 +197,7 @@ drops_of(List *cmds, bool drops)
 
 	foreach(lc, cmds)
 	{
-		if (is_drop((AlterTableCmd *) lfirst(lc)) == drops)
+		if (vp_is_drop((AlterTableCmd *) lfirst(lc)) == drops)
 			result = lappend(result, lfirst(lc));
 	}
 	return result;
@@ -232,7 +235,7 @@ alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt
 		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
 		Oid			owner = list_member_ptr(alter->cold, cmd) ? layout->cold : layout->hot;
 
-		if (!is_drop(cmd) || !(list_member_ptr(alter->cold, cmd) || list_member_ptr(alter->hot, cmd)))
+		if (!vp_is_drop(cmd) || !(list_member_ptr(alter->cold, cmd) || list_member_ptr(alter->hot, cmd)))
 			continue;
 		if (owner != part)
 		{
@@ -245,6 +248,54 @@ alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt
 	alter_part(alter, command, stmt, part, run);
 	alter_part(alter, command, stmt, layout->hot, drops_of(alter->hot, false));
 	alter_part(alter, command, stmt, layout->cold, drops_of(alter->cold, false));
+}
+
+/* Return the names of constraints that both parts have. */
+static List *
+shared_constraints(const VpLayout *layout)
+{
+	Relation	catalog = table_open(ConstraintRelationId, AccessShareLock);
+	List	   *names = NIL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(layout->cold));
+	scan = systable_beginscan(catalog, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		char	   *name = NameStr(((Form_pg_constraint) GETSTRUCT(tuple))->conname);
+
+		if (OidIsValid(get_relation_constraint_oid(layout->hot, name, true)))
+			names = vp_add_name(names, pstrdup(name));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return names;
+}
+
+/*
+ * Raise an error if the command gave both parts a constraint of one name.  The
+ * server chooses a name that is new for one part, but does not know those that
+ * the same command gives to constraints of the other.  The parts could not be
+ * merged.
+ */
+static void
+check_new_constraints(const VpAlter *alter, List *shared_before)
+{
+	ListCell   *lc;
+
+	foreach(lc, shared_constraints(&alter->ddl->layout))
+	{
+		char	   *name = (char *) lfirst(lc);
+
+		if (!vp_has_name(shared_before, name))
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("constraint \"%s\" for relation \"%s\" already exists", name, alter->name),
+					 errdetail("The command would create a constraint of this name on hot columns and another one on cold columns."),
+					 errhint("Give each new constraint a name of its own, or create them with one ALTER TABLE each.")));
+	}
 }
 
 /*
@@ -465,8 +516,10 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	bool		had_key = false;
 	List	   *saved = vp_altered_views;
 	int			hidden = count_hidden(&ddl->layout);
+	List	   *shared;
 
 	vp_carry_names(ddl);
+	shared = shared_constraints(&ddl->layout);
 	if (alter->dropped != NIL)
 		vp_refresh_split(ddl, vp_shrink_view(alter));
 	check_key_values(alter);
@@ -488,6 +541,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 		vp_altered_views = saved;
 	}
 	PG_END_TRY();
+	check_new_constraints(alter, shared);
 
 	if (alter->added != NIL || alter->retyped != NIL || alter->dropped != NIL)
 		vp_remake_view(alter, stmt);

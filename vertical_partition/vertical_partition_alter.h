@@ -48,6 +48,7 @@ extern bool vp_carry_ddl(PlannedStmt *pstmt, const char *query_string,
 						 ParamListInfo params, QueryEnvironment *query_env);
 extern bool vp_is_altering(Oid view);
 extern bool vp_is_carrying(Oid relid);
+extern bool vp_is_drop(const AlterTableCmd *cmd);
 
 /* vertical_partition_alter_default.c */
 extern Node *vp_default_of(Oid relid, AttrNumber attnum);
