@@ -443,7 +443,17 @@ ROLLBACK;
 SELECT * FROM attempt('ALTER TABLE t ADD CONSTRAINT t_x_check CHECK (c > 0), ADD x int CHECK (x > 0)');
 SELECT * FROM attempt('ALTER TABLE t ADD CHECK (c > 0), ADD CONSTRAINT t_c_check CHECK (a > 0)');
 SELECT * FROM attempt('ALTER TABLE t ADD CHECK (c > 0), ADD CHECK (a > 0), ADD UNIQUE (c), ADD UNIQUE (a), ALTER ck SET NOT NULL, ALTER a SET NOT NULL');
-
+-- A command can change and drop a column of the cold part, and add a column of that name.
+SELECT * FROM attempt('ALTER TABLE t ALTER d DROP DEFAULT, DROP d CASCADE, ADD d int');
+SELECT * FROM attempt('ALTER TABLE t ALTER c DROP NOT NULL, DROP c, ADD c int');
+SELECT * FROM attempt('ALTER TABLE t ALTER g DROP EXPRESSION, DROP g, ADD g int');
+SELECT * FROM attempt('ALTER TABLE t ALTER i DROP IDENTITY, DROP i, ADD i int');
+SELECT * FROM attempt('ALTER TABLE t ALTER x DROP NOT NULL, ADD x int NOT NULL DEFAULT 1');
+-- After DROP DEFAULT, nothing depends on the sequence.
+BEGIN;
+SELECT * FROM run('ALTER TABLE t ALTER a SET DEFAULT nextval(''t_s_seq'')');
+SELECT * FROM attempt('ALTER TABLE t ALTER a DROP DEFAULT, DROP s');
+ROLLBACK;
 --
 -- Foreign keys that refer to a split table
 --

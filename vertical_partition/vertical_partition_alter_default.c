@@ -93,7 +93,11 @@ is_identity(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/* Give the parts those defaults of the view that the command may change. */
+/*
+ * Move those defaults of the view that the command may change to the parts.
+ * The view does not keep them, because the command can drop the objects that
+ * they use.
+ */
 void
 vp_lend_defaults(VpAlter *alter)
 {
@@ -115,6 +119,7 @@ vp_lend_defaults(VpAlter *alter)
 		{
 			alter->unidentical = vp_add_name(alter->unidentical, name);
 			set_default(part, attnum, vp_default_of(alter->ddl->view, shown));
+			set_default(alter->ddl->view, shown, NULL);
 		}
 		else if (vp_has_name(alter->unidentified, name))
 			set_default(alter->ddl->view, shown, NULL);

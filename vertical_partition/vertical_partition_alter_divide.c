@@ -59,14 +59,35 @@ places_of_column(const VpAlter *alter, const char *name)
 }
 
 /*
+ * Return the command as the server's first pass sees it.  Each name refers to
+ * the column that has it before the command, even if the command drops this
+ * column and adds another one of that name.
+ */
+static VpAlter
+before_drops(const VpAlter *alter)
+{
+	VpAlter		before = *alter;
+	ListCell   *lc;
+
+	before.added = NIL;
+	foreach(lc, alter->added)
+	{
+		if (get_attnum(alter->ddl->view, (char *) lfirst(lc)) == InvalidAttrNumber)
+			before.added = lappend(before.added, lfirst(lc));
+	}
+	return before;
+}
+
+/*
  * Return the part in which to change a property of the column, such as its
  * statistics target.  For a key column, this is the hot part, because the
  * column's copy in the cold part has no such properties.
  */
 static int
-own_place(const VpAlter *alter, const char *name)
+own_place(const VpAlter *alter, const AlterTableCmd *cmd)
 {
-	int			places = places_of_column(alter, name);
+	VpAlter		before = before_drops(alter);
+	int			places = places_of_column(vp_is_drop(cmd) ? &before : alter, cmd->name);
 
 	return places == VP_IN_BOTH ? VP_IN_HOT : places;
 }
@@ -329,7 +350,7 @@ take_identity(VpAlter *alter, AlterTableCmd *cmd)
 	else
 		alter->unidentified = vp_add_name(alter->unidentified, cmd->name);
 	alter->touched = vp_add_name(alter->touched, cmd->name);
-	add_command(alter, cmd, own_place(alter, cmd->name));
+	add_command(alter, cmd, own_place(alter, cmd));
 }
 
 /*
@@ -386,12 +407,12 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 				break;
 			case AT_ColumnDefault:
 				alter->touched = vp_add_name(alter->touched, cmd->name);
-				add_command(alter, cmd, own_place(alter, cmd->name));
+				add_command(alter, cmd, own_place(alter, cmd));
 				break;
 			case AT_SetNotNull:
 			case AT_DropNotNull:
 				alter->names = true;
-				add_command(alter, cmd, own_place(alter, cmd->name));
+				add_command(alter, cmd, own_place(alter, cmd));
 				break;
 			case AT_DropExpression:
 			case AT_SetStatistics:
@@ -399,7 +420,7 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 			case AT_ResetOptions:
 			case AT_SetStorage:
 			case AT_SetCompression:
-				add_command(alter, cmd, own_place(alter, cmd->name));
+				add_command(alter, cmd, own_place(alter, cmd));
 				break;
 			case AT_AddIdentity:
 			case AT_SetIdentity:
