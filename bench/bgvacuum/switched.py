@@ -92,7 +92,7 @@ def run(
     """
     phase, skipped = phase_seconds(quick)
     seconds = WARMUP + phase * len(ORDER) * blocks(workload.name, quick)
-    options = [*pgbench.client_options(clients, seed), "-T", str(int(seconds) + 2)]
+    options = pgbench.client_options(clients, seed)
     # Let the scripts make no checkpoints, because these would also fall into phases of one kind.
     variables = {**workload.variables(seed), "call": 0, "checkpoint_every": 10**9}
     scripts = workload.write_scripts(directory / "scripts")
@@ -103,7 +103,7 @@ def run(
         with (
             cluster.connect(workload.database) as connection,
             pgbench.Background(
-                cluster, workload.database, scripts, variables, options, directory
+                cluster, workload.database, scripts, variables, options, directory, seconds
             ) as load,
         ):
             describe(connection)

@@ -1,5 +1,7 @@
 """Run pgbench, and read its transaction logs."""
 
+import math
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +13,9 @@ import psycopg
 
 from bench.lib.console import BenchError
 from bench.lib.server import Server
+
+# Seconds that pgbench runs at most beyond the plan of its caller
+LEEWAY = 60
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,9 @@ class Background:
 
     At the end, wait for pgbench.  Raise an error if pgbench has failed.  If the caller has failed,
     end pgbench instead.
+
+    seconds is the time that the caller needs.  If it is given, pgbench runs until the caller is
+    ready: on a busy machine, that takes longer, but at most LEEWAY.
     """
 
     def __init__(
@@ -137,10 +145,14 @@ class Background:
         variables: Mapping[str, object],
         options: Sequence[str],
         directory: Path,
+        seconds: float | None = None,
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.server = server
         self.directory = directory
+        self.until_ready = seconds is not None
+        if seconds is not None:
+            options = [*options, "-T", str(math.ceil(seconds) + LEEWAY)]
         for old in self._logs():
             old.unlink()
         options = [*options, "--log", f"--log-prefix={directory / 'transactions'}"]
@@ -169,6 +181,9 @@ class Background:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
+                # This signal is the timer by which pgbench ends its runs.
+                if self.until_ready and not self.has_ended():
+                    self.process.send_signal(signal.SIGALRM)
                 self.process.wait()
         finally:
             if not self.has_ended():

@@ -177,7 +177,7 @@ def measure(
         options.warehouses, options.scale, options.clients, options.warmup, measured, options.seed
     )
     directory = work() / "tpcc-switched"
-    arguments = [*pgbench.client_options(options.clients, options.seed), "-T", str(seconds + 5)]
+    arguments = pgbench.client_options(options.clients, options.seed)
     phases = []
     with cluster.connect(DATABASE) as connection, ExitStack() as stack:
         postmaster, device = cluster.postmaster(), block_device(CLUSTERS)
@@ -212,6 +212,7 @@ def measure(
                 workload.script_variables(plan),
                 arguments,
                 directory,
+                seconds,
             )
         )
         due = begun + options.warmup

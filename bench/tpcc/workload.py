@@ -1,6 +1,5 @@
 """One measured run of the five transactions by pgbench."""
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -112,10 +111,8 @@ def run(
 ) -> dict[str, object]:
     """Warm up, measure, and return one sample.  tick is called with the seconds that passed."""
     scripts = write_scripts(directory / "scripts", load.think)
-    # pgbench runs a little longer than the measurement, so that the window never reaches past its
-    # end.
-    duration = math.ceil(load.warmup + load.seconds) + 1
-    options = [*pgbench.client_options(load.clients, load.seed + number), "-T", str(duration)]
+    seconds = load.warmup + load.seconds
+    options = pgbench.client_options(load.clients, load.seed + number)
     with server.connect(database) as connection:
         postmaster = server.postmaster()
         size_before = heap_bytes(connection)
@@ -129,7 +126,7 @@ def run(
                 "heap": heap_bytes(connection),
             }
 
-        recorder = series.Recorder(take, load.warmup + load.seconds)
+        recorder = series.Recorder(take, seconds)
 
         def waited(passed: float) -> None:
             tick(passed)
@@ -138,7 +135,7 @@ def run(
                 recorder.when_due()
 
         with pgbench.Background(
-            server, database, scripts, script_variables(load), options, directory
+            server, database, scripts, script_variables(load), options, directory, seconds
         ) as clients:
             recorder.now()
             _wait(clients, time.time() + load.warmup, waited)

@@ -232,6 +232,28 @@ log = Log(numpy.zeros(96, int), ended, numpy.concatenate([[0.25], numpy.zeros(95
 print([round(tps, 6) for _, tps in load.slices(log, 2)], round(load.third(log, True) / load.third(log, False), 6))
 PYTHON
 
+# pgbench runs until its caller is ready, even if that takes longer than planned.
+append_to_file("$work/pgbench", "#!/bin/bash\n" . <<'SH');
+while [ "$1" != -T ]; do shift; done
+trap 'echo "timer of $2 s"; exit' ALRM
+for _ in {1..200}; do sleep 0.05; done
+SH
+chmod 0755, "$work/pgbench";
+is(python(<<'PYTHON', $work), "False\ntimer of 61 s", 'pgbench runs until its caller is ready');
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from bench.lib import pgbench
+
+work = Path(sys.argv[2])
+names = {"PGHOST": "", "PGPORT": "", "PGUSER": ""}
+server = SimpleNamespace(bindir=work, environment=names, log=None)
+with pgbench.Background(server, "", [], {}, [], work / "pgbench-run", 0.1) as load:
+    time.sleep(1)
+    print(load.has_ended())
+print(load.output())
+PYTHON
+
 # The rate of a setting is the calls in all phases of a round, divided by their seconds.
 is(python(<<'PYTHON'), '[(20.0, 10.0), (20.0, 40.0)]', 'operations per second, on and off');
 import numpy
