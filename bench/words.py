@@ -13,6 +13,7 @@ STUDIES = {
     "index-size": "Bytes and time of indexes",
     "wal": "WAL with direct I/O",
     "bgvacuum": "Background vacuum",
+    "instructions": "Instructions with background vacuum",
     "vertical-partition": "Split tables",
     "fillfactor": "HOT updates and fillfactor",
     "fk-restore": "Restores with a foreign key",

@@ -11,6 +11,7 @@ NAMES = (
     "index-size",
     "wal",
     "bgvacuum",
+    "instructions",
     "vertical-partition",
     "fillfactor",
     "fk-restore",
