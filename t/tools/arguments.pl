@@ -199,7 +199,7 @@ is_deeply(
 	'the options of tools/patches');
 is_deeply(
 	[ commands_of(read_file("$dir/tools/patches")) ],
-	[qw(tree port export check compile)],
+	[qw(tree port export check compile apply remove)],
 	'the commands of tools/patches');
 is_deeply(
 	[ click_options_of(qq{\@click.option(\n    "-q/-v", '--quiet/--verbose', "quiet")}) ],
