@@ -27,6 +27,9 @@ help:
 	@echo "make server          build PostgreSQL as build/MAJOR/stock and build/MAJOR/dense; MAJOR is one of"
 	@echo "                     $(majors), here and in make demo and make bench (default: $(MAJOR));"
 	@echo "                     CASSERT=1 adds build/MAJOR/cassert"
+	@echo "make server PROFILE=production PREFIX=DIR   build the patched server with the libraries of"
+	@echo "                     Debian's package (TLS, systemd, LLVM, ...), and install it in DIR with the"
+	@echo "                     extensions (default: build/MAJOR/production)"
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
 	@echo "make check-patches   check that every server-patch series applies exactly, alone and together,"
 	@echo "                     and that each patch compiles without a warning"
@@ -54,9 +57,18 @@ installcheck:
 		$(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@ || failed="$$failed $$feature"; \
 	done; [ -z "$$failed" ] || { echo "make $@: error: failed:$$failed" >&2; exit 1; }
 
+ifneq ($(filter-out development production,$(or $(PROFILE),development)),)
+$(error PROFILE is "production" or "development", not "$(PROFILE)")
+endif
+
 server:
-	@tools/deps build
+	@tools/deps build $(filter production,$(PROFILE))
+ifeq ($(PROFILE),production)
+	@tools/server $(MAJOR) production $(if $(PREFIX),--prefix '$(PREFIX)')
+	@tools/extensions $(or $(PREFIX),build/$(MAJOR)/production)/bin/pg_config build/extensions/$(MAJOR)-production
+else
 	@tools/server $(MAJOR) $(if $(CASSERT),--cassert)
+endif
 
 demo:
 	@tools/deps build bench

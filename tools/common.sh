@@ -18,8 +18,8 @@ caller_lc_all=${LC_ALL:-}
 export LC_ALL=C
 
 # If make has called the tool, do not pass variables and jobs of that make to the makes that
-# the tool calls.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+# the tool calls.  PostgreSQL's makefiles add the variable PROFILE to the compiler's options.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES PROFILE
 
 # manual - print the header comment of the tool, which is its manual
 manual()

@@ -205,6 +205,56 @@ SKIP:
 	is((server())[0], 0, 'the next run succeeds');
 }
 
+# The variant production, in a directory of the user
+my $prefix = "$dir/opt/production";
+calls();
+($code, $out, $err) = server('production', '--prefix', $prefix);
+is($code, 0, 'production is built') or diag $err;
+my $configured = read_file($calls);
+ok(-e "$prefix/bin/one.o", 'and installed in the directory');
+ok(!-e "$dir/build/17/production", 'and nowhere else');
+like($configured, qr/ --prefix=\Q$prefix\E /, 'configure gets the directory');
+like($configured, qr/ --with-extra-version= \(pg_dense\) /, 'version() names the patches');
+is( read_file("$prefix/bin/one.o"),
+	read_file("$dir/build/17/dense/bin/one.o"),
+	'the patches are in it');
+calls();
+is((server('production', '--prefix', $prefix))[0], 0, 'the second call succeeds');
+is(calls(), '', 'an up-to-date installation is not built again');
+write_file("$dir/opt/other/precious", '');
+is_clear_error(
+	[ server('production', '--prefix', "$dir/opt/other") ],
+	qr{directory "\Q$dir\E/opt/other" has other files},
+	'a directory with other files');
+ok(-e "$dir/opt/other/precious", 'keeps them');
+is_clear_error(
+	[ server('production', '--prefix', 'opt') ],
+	qr/--prefix "opt" is not an absolute path/,
+	'a relative path');
+is_clear_error(
+	[ server('dense', '--prefix', "$dir/opt/dense") ],
+	qr/--prefix belongs to the variant production alone/,
+	'--prefix of another variant');
+
+# Each library and each compiler option of Debian's package is in production.
+SKIP:
+{
+	my $pg_config = '/usr/lib/postgresql/15/bin/pg_config';
+	skip 'the package postgresql-server-dev-15 is not installed', 3 if !-x $pg_config;
+	my @debian = `$pg_config --configure` =~ /'([^']*)'/g;
+	my %missing = map { ($_ => 1) }
+	  grep { /^--(?:with|enable)-|^(?:LDFLAGS|CPPFLAGS)=/ && index($configured, " $_") < 0 }
+	  @debian;
+	cmp_ok(scalar(@debian), '>', 40, 'the options of the package are found');
+	# 17 has no option for threads, and only tests need the TAP tests.
+	is_deeply(
+		[ sort grep { !/^--with-extra-version=/ } keys %missing ],
+		[ '--enable-tap-tests', '--enable-thread-safety' ],
+		'all of them are in production');
+	my ($flags) = grep { s/^CFLAGS=-g // } @debian;
+	like($configured, qr/ CFLAGS=\S+ \Q$flags\E/, 'the compiler options are the same');
+}
+
 # A new minor release replaces the old one.  The patches stay.
 $release{'two.c'} = "int\ttwo = 22;\n";
 pin_release($dir, '17.12',
