@@ -38,6 +38,7 @@ help:
 	@echo "make install         install them there"
 	@echo "make installcheck    run their regression tests on that server, which must be running"
 	@echo "make uninstall       remove them from there"
+	@echo "make dist            write build/dist/pg_dense-VERSION.zip, the sources of HEAD with META.json"
 	@echo "make clean           remove what make all built; everything else is below build/ (rm -rf build)"
 	@echo
 	@echo "Every program in tools/ prints its manual by --help, as in tools/check --help."
@@ -96,4 +97,11 @@ indent-check:
 	@tools/deps build indent
 	@tools/indent --check
 
-.PHONY: help all install uninstall clean installcheck server demo bench check soak check-patches indent-check
+# The file META.json has the version.
+dist:
+	@set -e; version=$$(sed -n 's/^  "version": "\(.*\)",/\1/p' META.json); mkdir -p build/dist; \
+	git -c safe.directory='$(CURDIR)' archive --format=zip --prefix="pg_dense-$$version/" \
+		-o "build/dist/pg_dense-$$version.zip" HEAD; \
+	echo "build/dist/pg_dense-$$version.zip: $$(git -c safe.directory='$(CURDIR)' log -1 --format='%h %s')"
+
+.PHONY: help all install uninstall clean installcheck server demo bench check soak check-patches indent-check dist

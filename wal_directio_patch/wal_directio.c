@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * wal_directio.c
- *	  Report how the server writes WAL: with direct I/O or not, and how much.
+ *	  Report statistics of WAL that is written with direct I/O.
  *
  * The server patch keeps this information in shared memory, except for the
  * amount of WAL written, which pg_stat_io has from 18 on.  The view that
