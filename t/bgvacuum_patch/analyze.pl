@@ -424,9 +424,10 @@ INSERT INTO child SELECT i, i / 10 FROM generate_series(60001, 120000) i;
 SQL
 	%tables = map { $_->[0] => $_->[2] } analyze('parent');
 	$all = $tables{parent} + $tables{child};
+	# From 18 on, the child is analyzed by itself, too.
 	my @parent = map { "@$_[0, 1]" } analyze('parent', 'SET analyze_max_blocks = 50');
 	is_deeply(
-		[ sort @parent ],
+		[ sort grep { $_ ne 'child 50' } @parent ],
 		[
 			'child ' . int(50 * ($tables{child} / $all)),
 			'parent ' . int(30 * ($tables{parent} / $all)),
