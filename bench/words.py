@@ -14,6 +14,7 @@ STUDIES = {
     "wal": "WAL with direct I/O",
     "bgvacuum": "Background vacuum",
     "instructions": "Instructions with background vacuum",
+    "analyze": "ANALYZE with few blocks",
     "vertical-partition": "Split tables",
     "fillfactor": "HOT updates and fillfactor",
     "fk-restore": "Restores with a foreign key",

@@ -12,6 +12,7 @@ NAMES = (
     "wal",
     "bgvacuum",
     "instructions",
+    "analyze",
     "vertical-partition",
     "fillfactor",
     "fk-restore",
