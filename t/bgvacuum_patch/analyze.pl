@@ -150,7 +150,7 @@ CREATE TABLE big AS SELECT i AS id, (h(i) * 1000)::int AS uniform, (h(i + 500000
   CASE WHEN i % 1000 = 0 THEN repeat(i::text, 300) ELSE (i / 10)::text END AS wide, repeat('p', 16) AS pad
 FROM generate_series(0, 119999) i;
 CREATE INDEX big_expression ON big ((clustered + 1));
-CREATE INDEX big_partial ON big ((clustered50 + 1)) WHERE few = 0;
+CREATE INDEX big_partial ON big ((uniform + 1)) WHERE few = 0;
 CREATE STATISTICS big_stat (ndistinct) ON clustered, clustered50, few FROM big;
 SQL
 my $blocks = (analyze('big'))[0]->[2];
@@ -196,7 +196,7 @@ my %distinct = map { split /\|/ } split /\n/,
 	  qw(id uniform many few zipf sorted clustered clustered50 recurring correlated holes x few_x wide)
   );
 $distinct{big_expression} = $distinct{clustered};
-$distinct{big_partial} = $distinct{clustered50};
+$distinct{big_partial} = $distinct{uniform};
 
 for my $kind ([ '', 100 ], [ ', few rows of each block', 15 ])
 {
