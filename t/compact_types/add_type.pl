@@ -126,7 +126,7 @@ CREATE INDEX t_c ON t USING hash (c);
 CREATE INDEX t_brin ON t USING brin (w, s, d);
 CREATE VIEW v AS SELECT u, sum(w), max(x) FROM t WHERE w > u AND d < 1000 GROUP BY u;
 CREATE TABLE k (a int, b int, c int, PRIMARY KEY (a, b, c));
-INSERT INTO k SELECT g * 1000, g % 100, g * 1000 FROM generate_series(1, 2000) g;
+INSERT INTO k SELECT g * 3500, g % 100, g * 3500 FROM generate_series(1, 2000) g;
 ANALYZE;
 SQL
 
@@ -157,7 +157,7 @@ is(run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true
 	"\n\n", 'no advice for the missing type');
 is( run(q{SELECT reason FROM compact_types.advise('k', narrow_keys => true) WHERE column_name = 'a'}
 	),
-	'values 1000 to 2000000 need the width; ALTER EXTENSION compact_types UPDATE creates uint3, which would hold them',
+	'values 3500 to 7000000 need the width; ALTER EXTENSION compact_types UPDATE creates uint3, which would hold them',
 	'but a hint');
 run('CREATE TABLE converted AS SELECT id, u::int2 AS u, w::int4 AS w, x::text AS x FROM t');
 run(q{SELECT compact_types.convert('converted', narrow => true)});
