@@ -245,9 +245,17 @@ is(scalar(@files = glob "$dir/build/17/apply.*"), 0, 'no temporary clone is left
 # Port a series to another major version.  Differences elsewhere in the file do not matter.  If the
 # other version also changes a line that the patch changes, that is a conflict.
 unlink glob "$dir/beta/17/0002-*";
+patches('tree', '--force', '17', 'beta');
+commit_change('src/b.c', 40, 'forty', 'Spell the fortieth line');
+patches('export', '17', 'beta');
 my $other = "line 0\nline 0.5\n" . $release =~ s/^line 25$/fünfundzwanzig/mr;
-my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2",
-	'18.1', { 'src/a.c' => $other, 'src/b.c' => $release =~ s/^line 10$/zehn/mr });
+my $sum = release_tarball(
+	"$dir/sources/postgresql-18.1.tar.bz2",
+	'18.1',
+	{
+		'src/a.c' => $other,
+		'src/b.c' => $release =~ s/^line 10$/zehn/mr =~ s/^line 40$/vierzig/mr
+	});
 append_file("$dir/tools/pg-versions", "18 18.1 postgresql-18.1.tar.bz2 $sum unstable\n");
 my $theirs = "$dir/build/18/src";
 is_clear_error([ patches('port', '18') ], qr/port needs a feature/, 'port without a feature');
@@ -289,13 +297,25 @@ like(
 	$err,
 	qr{error: a patch of beta conflicts in src/b\.c\n.*hint: mend these in build/18/src, git add and git cherry-pick --continue there, then tools/patches export 18 beta},
 	'names the file, and how to go on');
-write_file("$theirs/src/b.c", $release =~ s/^line 10$/ten/mr);
+# Each conflict shows the lines of the old version, also in a later patch.
+my $resolved = $release;
 my @git = (
 	'git', '-c', 'safe.directory=*', '-c',
 	'user.name=A', '-c', 'user.email=a@example.org', '-c',
 	'core.editor=true', '-C', $theirs);
-system_ok(@git, 'add', 'src/b.c');
-system_ok('sh', '-c', '"$@" > /dev/null 2>&1', 'sh', @git, 'cherry-pick', '--continue');
+foreach my $conflict ([ 10, 'ten' ], [ 40, 'forty' ])
+{
+	my ($line, $word) = @$conflict;
+
+	like(
+		read_file("$theirs/src/b.c"),
+		qr/^\|{7} .*\nline $line\n=======\n$word$/m,
+		"the conflict in line $line shows the old line");
+	$resolved =~ s/^line $line$/$word/m;
+	write_file("$theirs/src/b.c", $resolved =~ s/^line 40$/vierzig/mr);
+	system_ok(@git, 'add', 'src/b.c');
+	system('sh', '-c', '"$@" > /dev/null 2>&1', 'sh', @git, 'cherry-pick', '--continue');
+}
 is((patches('export', '18', 'beta'))[0], 0, 'the port can be continued as the message says');
 ($code, $out, $err) = patches('check', '18');
 is($code, 0, 'the continued port applies') or diag $err;
