@@ -1,0 +1,1 @@
+"""The compact types and split tables in Django: add "pg_dense.django" to INSTALLED_APPS."""
