@@ -87,6 +87,17 @@ CREATE TABLE child_$_ (id int PRIMARY KEY, a int, b int, FOREIGN KEY (b, a) REFE
 SELECT vertical_partition.split('split_$_', '{wide}', '$_');
 SQL
 
+# A split table of the same name in another schema has another key, and a table that looks like a
+# part is none.
+$node->safe_psql('compact', <<'SQL');
+CREATE SCHEMA hidden;
+CREATE TABLE hidden.split_shared_key (c int PRIMARY KEY, d int, wide text);
+SELECT vertical_partition.split('hidden.split_shared_key', '{wide}');
+CREATE TABLE hidden.child (c int REFERENCES hidden.split_shared_key);
+CREATE TABLE hidden.split_row_pointer_hot (c int PRIMARY KEY);
+CREATE TABLE hidden.other_child (c int REFERENCES hidden.split_row_pointer_hot);
+SQL
+
 # Run a program of t/python/clients, and count what it has checked.
 sub run_program
 {

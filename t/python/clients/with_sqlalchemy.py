@@ -286,6 +286,12 @@ def split_tables(conn) -> None:
     check("another view has no key", list(view.primary_key), [])
     table = Table("split_shared_key", MetaData(), schema="public", autoload_with=conn)
     check("key, with a schema", [c.name for c in table.primary_key], ["b", "a"])
+    table = Table("split_shared_key", MetaData(), schema="hidden", autoload_with=conn)
+    check("key in another schema", [c.name for c in table.primary_key], ["c"])
+    for child, table in (("child", "split_shared_key"), ("other_child", "split_row_pointer_hot")):
+        key = inspector.get_foreign_keys(child, schema="hidden")[0]
+        found = (key["referred_schema"], key["referred_table"])
+        check(f"{child}: foreign key in another schema", found, ("hidden", table))
     metadata = MetaData()
     metadata.reflect(conn, views=True, only=["child_shared_key", "split_shared_key"])
     child = metadata.tables["child_shared_key"]

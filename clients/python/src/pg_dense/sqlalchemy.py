@@ -39,11 +39,15 @@ JOIN pg_catalog.pg_constraint k ON k.conrelid = s.hot AND k.contype = 'p'
 WHERE CASE WHEN CAST(:schema AS text) IS NULL THEN pg_catalog.pg_table_is_visible(v.oid)
     ELSE n.nspname = :schema END"""
 
-# for each part of a split table, the name of the table
+# For each part of a split table, the name of the table.  If the search_path finds the part, another
+# row has no schema, because a reflected foreign key need not have one.
 PARTS = """
-SELECT p.relname, v.relname FROM vertical_partition.status s
+SELECT found.schema, p.relname, v.relname FROM vertical_partition.status s
 JOIN pg_catalog.pg_class v ON v.oid = s.relation
-JOIN pg_catalog.pg_class p ON p.oid IN (s.hot, s.cold)"""
+JOIN pg_catalog.pg_class p ON p.oid IN (s.hot, s.cold)
+JOIN pg_catalog.pg_namespace n ON n.oid = p.relnamespace
+JOIN (VALUES (true), (false)) named (named) ON named OR pg_catalog.pg_table_is_visible(p.oid)
+CROSS JOIN LATERAL (SELECT CASE WHEN named THEN n.nspname END) found (schema)"""
 
 
 class CompactType:
@@ -222,7 +226,7 @@ class _Dense(PGDialect):
     ) -> Iterable[Any]:
         """Return the primary keys also of split tables, which are views."""
         found = dict(super().get_multi_pk_constraint(connection, schema=schema, **kw))
-        if connection.scalar(text(HAS_SPLIT_TABLES)):
+        if found and connection.scalar(text(HAS_SPLIT_TABLES)):
             for name, columns, key in connection.execute(text(KEYS), {"schema": schema}):
                 if (schema, name) in found:
                     found[schema, name].update(constrained_columns=columns, name=key)
@@ -233,11 +237,13 @@ class _Dense(PGDialect):
     ) -> Iterable[Any]:
         """Return foreign keys that refer to a part of a split table with the name of the table."""
         found = dict(super().get_multi_foreign_keys(connection, **kw))
-        if connection.scalar(text(HAS_SPLIT_TABLES)):
-            tables = {part: table for part, table in connection.execute(text(PARTS))}
-            for key in (key for keys in found.values() for key in keys):
-                name = key["referred_table"]
-                key["referred_table"] = tables.get(name, name)
+        foreign_keys = [key for keys in found.values() for key in keys]
+        if foreign_keys and connection.scalar(text(HAS_SPLIT_TABLES)):
+            rows = connection.execute(text(PARTS))
+            tables = {(schema, part): table for schema, part, table in rows}
+            for key in foreign_keys:
+                part = key["referred_schema"], key["referred_table"]
+                key["referred_table"] = tables.get(part, part[1])
         return found.items()
 
 
