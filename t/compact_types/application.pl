@@ -15,7 +15,7 @@ my %modes = (
 	# Columns with strings are converted by default.  Columns with numbers are converted because the
 	# call lists them.
 	numbers => {
-		loaders => 'compact_types',
+		client => 'package',
 		sql => "$strings; " . qq{
 			SELECT c.* FROM $shop_tables t,
 			  LATERAL (SELECT array_agg(column_name) AS columns FROM compact_types.advise(rel)
@@ -40,12 +40,14 @@ my @differences = (
 	},
 	{
 		doc => 'SQLAlchemy warns of each type that it does not know',
+		only => 'converted',
 		step => qr/^catalogs: warnings of /,
 		seen =>
 		  qr/^\[(?:"str Did not recognize type '(?:compact_\w+|uint1)' of column '\w+'",?)+\]$/
 	},
 	{
 		doc => 'give its columns no type of their own',
+		only => 'converted',
 		# name, type, nullable, default
 		step => qr/^catalogs: columns of /,
 		catalogs => 1,
@@ -55,10 +57,55 @@ my @differences = (
 	},
 	{
 		doc => 'give its columns no type of their own',
+		only => 'converted',
 		# name, null_ok, default, display size, precision, scale, field
 		step => qr/^Django's catalogs: columns of /,
 		same => sub {
 			[ map { [ @$_[ 0, 1 ], ($_->[2] // '') =~ s/::.*//r ] } @{ $_[0] } ]
+		}
+	},
+	{
+		doc => 'The package asks the catalogs for split tables',
+		only => 'numbers',
+		step => qr/^(?:tried|migrations|Django's catalogs|catalogs): /,
+		hash => 1,
+		catalogs => 1
+	},
+	{
+		doc => 'names the compact type',
+		only => 'numbers',
+		# name, type, nullable, default
+		step => qr/^catalogs: columns of /,
+		same => sub {
+			[
+				map {
+					[
+						@$_[ 0, 2 ],
+						($_->[3] // '') =~ s/::.*//r,
+						$_->[1] =~ s/^str \Kcompact_text/VARCHAR/r =~
+						  s/^str (?:VARCHAR$|TEXT|NUMERIC|compact_|SMALLINT|uint1).*//r
+					]
+				} @{ $_[0] }
+			]
+		}
+	},
+	{
+		doc => 'The precision of a decimal is 9 or 18',
+		only => 'numbers',
+		# name, null_ok, default, display size, precision, scale, field
+		step => qr/^Django's catalogs: columns of /,
+		catalogs => 1,
+		same => sub {
+			[
+				map {
+					[
+						@$_[ 0, 1 ],
+						($_->[2] // '') =~ s/::.*//r,
+						($_->[6] // '') eq 'str CharField' ? $_->[3] : undef,
+						@$_[ 5, 6 ]
+					]
+				} @{ $_[0] }
+			]
 		}
 	},
 	{
@@ -89,13 +136,8 @@ my @differences = (
 		}
 	},
 	{
-		doc => '`Unknown PG numeric type`',
-		only => 'numbers',
-		step => qr/^Numeric: result/,
-		seen => qr/^\{"error":"InvalidRequestError","text":"Unknown PG numeric type: \d+"\}$/
-	},
-	{
 		doc => 'turns `+` of two columns of such types into an addition',
+		only => 'converted',
 		step => qr/^reflected: concatenation$/,
 		seen => qr/"sqlstate":"42883"/
 	},
@@ -105,6 +147,7 @@ my @differences = (
 		step =>
 		  qr/(?:revenue, discount|aggregate, default|function (?:coalesce (?:credit|weight.*)|greatest credit, integer|case credit|lag price, default)|raw, (?:coalesce|case)|columns (?:coalesce|case)|reflected: coalesce|tried: trigger)$/,
 		hash => 1,
+		catalogs => 1,
 		same => sub { $json->decode($json->encode($_[0]) =~ s/("Decimal -?\d+)\.0+(?=")/$1/gr) }
 	},
 	{

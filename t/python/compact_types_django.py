@@ -1,7 +1,7 @@
-"""Register the OIDs of compact types with Django, as an application with these types must do.
+"""Register the OIDs of compact types with Django, and set up Django's own tests.
 
-Put the function know_compact_types() beside the signal handlers of the project.  The settings below
-it are for Django's own tests, on one of the databases that t/soak/compact_types_orm.pl makes.
+The tests run on one of the databases that t/soak/compact_types_orm.pl makes.  They have a list of
+applications of their own, so they do not use the package in clients/python.
 """
 
 import os

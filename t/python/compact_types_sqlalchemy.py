@@ -1,7 +1,7 @@
-"""Register the names of compact types with SQLAlchemy, as an application with these types must do.
+"""Register the names of compact types with SQLAlchemy, as core's types.
 
-SQLAlchemy's own tests load this file as a plugin of pytest (-p compact_types_sqlalchemy).  An
-application has the same lines in the place where it makes its engine.
+SQLAlchemy's own tests load this file as a plugin of pytest (-p compact_types_sqlalchemy).  They
+expect core's types and dialect, so they do not use the package in clients/python.
 """
 
 from functools import partial

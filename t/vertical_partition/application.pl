@@ -9,9 +9,8 @@ use PgDense::Application;
 
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
-# Split off the wide columns that share no index or constraint with hot columns.  Of the other
-# tables, only django_migrations has such columns.  Do not split this table, because Django would
-# not find it if it were a view.
+# Split off the wide columns that share no index or constraint with hot columns.  With the package,
+# Django finds also its own table django_migrations.
 my %cold = (
 	shop_country => 'name',
 	shop_category => 'name',
@@ -25,7 +24,8 @@ my %cold = (
 	shop_setting => 'value',
 	auth_user => 'password,first_name,last_name,email',
 	auth_permission => 'name',
-	django_session => 'session_data');
+	django_session => 'session_data',
+	django_migrations => 'applied');
 my %method = (
 	shop_counter => 'surrogate_key',
 	shop_product => 'surrogate_key',
@@ -39,7 +39,7 @@ SQL
 my $report_again = q{SELECT format('CREATE VIEW shop_report AS %s', definition) FROM report \gexec};
 my %modes = (
 	split => {
-		loaders => 'split_tables',
+		client => 'package',
 		settings => [
 			"session_preload_libraries = 'vertical_partition'",
 			'vertical_partition.declare_keys = on'

@@ -29,21 +29,21 @@ my $top = $ENV{PGDENSE_TOP} // "$FindBin::RealBin/../..";
 my $python = "$top/build/venv/bin/python";
 my $node;
 
-# start_part(DATABASE, PART, LOADERS) - start a part of the program; return its handle
+# start_part(DATABASE, PART, CLIENT) - start a part of the program; return its handle
 sub start_part
 {
-	my ($database, $part, $loaders) = @_;
+	my ($database, $part, $client) = @_;
 	my %run = (name => "$database, $part", out => '', err => '');
 	local %ENV = (
 		%ENV,
 		PGHOST => $node->host,
 		PGPORT => $node->port,
 		PGDATABASE => $database,
-		PYTHONPATH => "$FindBin::RealBin/../python",
+		PYTHONPATH => "$FindBin::RealBin/../python:$top/clients/python/src",
 		PYTHONDONTWRITEBYTECODE => 1,
 		PYTHONHASHSEED => 0);
 
-	$run{handle} = IPC::Run::start([ $python, '-m', 'shop.application', $part, $loaders // 'none' ],
+	$run{handle} = IPC::Run::start([ $python, '-m', 'shop.application', $part, $client // 'none' ],
 		'<', \undef, '>', \$run{out}, '2>', \$run{err},
 		IPC::Run::timeout(5 * $PostgreSQL::Test::Utils::timeout_default));
 	return \%run;
@@ -132,7 +132,7 @@ sub back
 # changed	patterns of lines that "sql" prints, and the least number of each
 # still		a query that runs at the end; it returns true if the tables are still changed
 # settings	settings for ALTER DATABASE ... SET, made before "sql" runs
-# loaders	the loaders of t/python/shop/loaders.py that the program registers
+# client	"package" if the program uses the package of clients/python
 #
 # DIFFERENCES are the differences that are allowed:
 # step		pattern of the steps' names
@@ -200,7 +200,7 @@ sub test_application
 	my %seen;
 	foreach my $part ('go-on', 'migrate')
 	{
-		my %running = map { $_ => start_part($_, $part, $modes{$_}{loaders}) } sort keys %modes;
+		my %running = map { $_ => start_part($_, $part, $modes{$_}{client}) } sort keys %modes;
 		push @{ $seen{$_} }, @{ finish_part($running{$_}) } foreach sort keys %modes;
 	}
 	cmp_ok(scalar(@{ $seen{plain} }), '>', 1200, 'there are steps');

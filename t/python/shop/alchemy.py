@@ -136,8 +136,11 @@ class Tally(Base):
         return iter([self.name, self.value, self.amount, self.label])
 
 
-def engine_for(transcript, creator, **options):
-    engine = create_engine("postgresql+psycopg://", creator=creator, **options)
+def engine_for(transcript, creator, client, **options):
+    if client == "package":
+        import pg_dense.sqlalchemy
+    dialect = "dense" if client == "package" else "psycopg"
+    engine = create_engine(f"postgresql+{dialect}://", creator=creator, **options)
 
     @event.listens_for(engine, "after_cursor_execute")
     def executed(conn, cursor, statement, parameters, context, executemany):

@@ -1,12 +1,13 @@
 """
 Run a part of a small web shop, and write the result of each step to a transcript.
 
-    python -m shop.application PART [CONVERSION]     PART = begin, go-on or migrate
+    python -m shop.application PART [CLIENT]     PART = begin, go-on or migrate
 
 The environment variables of libpq choose the server and the database.  The program prints a line of
 JSON for each step.  "begin" makes the tables and the first data.  After that, the calling test may
 change the tables.  "go-on" reads and writes, and "migrate" changes the tables as a new version of
-the shop does.  CONVERSION names a function of loaders.py that each session calls.
+the shop does.  CLIENT names a function of loaders.py that each session calls.  If it is "package",
+Django and SQLAlchemy use the package of clients/python, too.
 """
 import datetime
 import itertools
@@ -116,7 +117,7 @@ def begin():
 def go_on():
     for using in ("default", "bound"):
         reads.reads(see(f"reads, {using}"), using)
-    engine = alchemy.engine_for(transcript, connect)
+    engine = alchemy.engine_for(transcript, connect, client)
     alchemy.numbers_of_sqlalchemy(see("Numeric"), engine)
     alchemy.reflected(see("reflected"), engine)
     for using in ("default", "bound"):
@@ -129,8 +130,16 @@ def go_on():
     introspection()
 
 
+def field_of(column):
+    """Return the name of the field that inspectdb would write, or None."""
+    try:
+        return connection.introspection.get_field_type(column.type_code, column)
+    except KeyError:
+        return None
+
+
 def introspection():
-    alchemy.reflection(see("catalogs"), alchemy.engine_for(transcript, connect), TABLES)
+    alchemy.reflection(see("catalogs"), alchemy.engine_for(transcript, connect, client), TABLES)
     see("Django's catalogs")("tables", lambda: sorted(connection.introspection.table_names()))
     with connection.cursor() as cur:
         for table in TABLES:
@@ -144,7 +153,7 @@ def introspection():
                         c.display_size,
                         c.precision,
                         c.scale,
-                        connection.introspection.data_types_reverse.get(c.type_code),
+                        field_of(c),
                     )
                     for c in connection.introspection.get_table_description(cur, table)
                 ],
@@ -548,13 +557,18 @@ def migrate():
 
 if __name__ == "__main__":
     part = sys.argv[1]
-    prepare = getattr(loaders, sys.argv[2] if len(sys.argv) > 2 else "none")
+    client = sys.argv[2] if len(sys.argv) > 2 else "none"
+    prepare = getattr(loaders, client)
     transcript = Transcript(sys.stdout)
     # each part uses numbers of its own
     shop.numbers = itertools.count(100000 * DAYS[part])
 
+    if client == "package":
+        from pg_dense.django.apps import know_compact_types
+
     def connected(connection, **_):
-        prepare(connection.connection)
+        if client == "package":
+            know_compact_types(connection)
         connection.execute_wrappers.append(watch)
 
     connection_created.connect(connected, weak=False)
