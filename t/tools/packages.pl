@@ -30,7 +30,7 @@ sub is_skipped
 	subtest $name => sub {
 		is($code, 0, 'exit code');
 		is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
-		my @reasons = $err =~ /^tools\/check-packages: (.*)$/mg;
+		my @reasons = $err =~ /^tools\/check-packages: skipped: (.*)$/mg;
 		is(scalar(@reasons), 1, 'the reason is one line') or diag $err;
 		like($reasons[0] // '', $pattern, 'why');
 	};
@@ -111,7 +111,7 @@ SH
 	is($code, 0, 'it fails if packages are not available');
 	is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
 	like($err,
-		qr/^tools\/check-packages: packages are not to be had: Failed getting release file /m,
+		qr/^tools\/check-packages: skipped: packages are not to be had: Failed getting release file /m,
 		'why');
 
 	# Interrupt a run that has mounted a file system, and that has started a process in a new
