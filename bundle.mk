@@ -47,4 +47,11 @@ include $(PGXS)
 
 $(OBJS): $(bundle_dir)/bundle_compat.h $(addprefix $(feature_dir)/,$(FEATURE_HEADERS))
 
+# In a folder other than the feature's, first make the folders of the objects.  Their names are
+# absolute, because make would find relative ones by VPATH.
+object_dirs := $(addprefix $(CURDIR)/,$(filter-out ./,$(sort $(dir $(OBJS)))))
+$(OBJS) $(OBJS:.o=.bc): | $(object_dirs)
+$(object_dirs):
+	@mkdir -p $@
+
 endif
