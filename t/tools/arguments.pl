@@ -34,6 +34,8 @@ my @wrong = (
 	[ qr/no major version given/, 'tools/check-packages' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/check-packages', '--nonsense' ],
 	[ qr/unknown argument "20"/, 'tools/check-packages', '19', '20' ],
+	[ qr/unknown argument "--nonsense"/, 'tools/debs', '--nonsense' ],
+	[ qr/unknown argument "bookworm"/, 'tools/debs', 'trixie', 'bookworm' ],
 	[ qr/no command given/, 'tools/cluster' ],
 	[ qr/unknown argument "nonsense"/, 'tools/cluster', 'nonsense' ],
 	[ qr/no instance name given/, 'tools/cluster', 'start' ],

@@ -30,12 +30,17 @@ case $* in *"$(cat build/dies 2> /dev/null || echo none)"*) echo 'no such thing'
 case $* in *"$(cat build/waits 2> /dev/null || echo none)"*) sleep 60 & child=$!; trap 'kill $child; exit 130' TERM; touch build/waiting; wait $child ;; esac
 echo '3 passed, 0 failed, 0 skipped'
 SH
-# A script replaces tools/check-packages.  This script has nothing to test.
+# Scripts replace tools/check-packages and tools/debs.  The first one has nothing to test.
 write_file("$dir/tools/check-packages", <<'SH');
 #!/bin/bash
 echo "packages $*" >> build/asked
 echo 'tools/check-packages: no packages' >&2
 echo '0 passed, 0 failed, 1 skipped'
+SH
+write_file("$dir/tools/debs", <<'SH');
+#!/bin/bash
+echo "debs $*" >> build/asked
+echo '2 passed, 0 failed, 0 skipped'
 SH
 system_ok('mkdir', '-p', "$dir/build");
 system_ok(@git, 'init', '-q');
@@ -55,7 +60,7 @@ sub soak
 }
 
 my $all =
-  'tools, --leg 17-dense alpha, --leg 17-dense beta, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19';
+  'tools, --leg 17-dense alpha, --leg 17-dense beta, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19, debs trixie';
 write_file("$dir/build/fails", '17-dense beta');
 my ($done, $out, $err) = soak();
 is($done, "1, $all", 'all parts run, also after a failed one');
@@ -100,7 +105,7 @@ like(
 	'an interrupt is reported');
 write_file("$dir/build/waits", 'none');
 is( (soak())[0],
-	'0, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19',
+	'0, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19, debs trixie',
 	'the next run continues with the interrupted part');
 
 # another major version, single parts, the summary
@@ -121,7 +126,8 @@ like(
 	$summary,
 	qr/^\| packages:19 \| 0 \| 0 \| 1 \| /m,
 	'the summary has the version of the packages');
-is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 8, 'the summary has all parts');
+like($summary, qr/^\| debs:trixie \| 2 \| 0 \| 0 \| /m, 'the summary has our own packages');
+is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 9, 'the summary has all parts');
 
 # A part that was not run in this checkout keeps its row in the summary.
 write_file("$dir/build/summary.md",
