@@ -107,4 +107,11 @@ run_tool($top, 'tools/cluster', 'remove', $name);
 is((run_tool($dir, 'make', 'clean', "PG_CONFIG=$pg_config"))[0], 0, 'make clean');
 is(untracked('--ignored') =~ s{\bbuild/\S+ ?}{}gr, '', 'make clean leaves nothing outside build/');
 
+# In a folder other than the feature's, make has to make the folders of the objects.
+system_ok('mkdir', '-p', "$dir/build/other");
+($code, $out, $err) = run_tool(
+	"$dir/build/other", 'make', '-f', "$dir/toast_policy/Makefile",
+	"VPATH=$dir/toast_policy", "PG_CONFIG=$pg_config", 'import/heapam_copy.o');
+is($code, 0, 'an object in a folder of the feature is built in another folder') or diag $err;
+
 done_testing();
