@@ -34,7 +34,8 @@ is_deeply(
 	[ $template =~ /^Package: (.*)$/mg ],
 	[ map { "postgresql-PGVERSION-$package{$_}" } @features ],
 	'debian/control.in has a package for each of them');
-my ($recommends) = $template =~ /^Package: postgresql-PGVERSION-pg-dense\n.*?^Recommends:\n(( .*\n)+)/ms;
+my ($recommends) =
+  $template =~ /^Package: postgresql-PGVERSION-pg-dense\n.*?^Recommends:\n(( .*\n)+)/ms;
 is_deeply(
 	[ $recommends =~ /^ postgresql-PGVERSION-(.*),$/mg ],
 	[ sort grep { $_ ne 'pg-dense' } values %package ],
@@ -45,7 +46,8 @@ my @paragraphs = split /\n\n/, $template =~ s/\n\z//r;
 my @majors = $control =~ /^Package: postgresql-(\d+)-pg-dense$/mg;
 cmp_ok(scalar(@majors), '>=', 1, 'debian/control has a major version');
 is( $control,
-	join("\n\n",
+	join(
+		"\n\n",
 		map {
 			my $paragraph = $_;
 			/^Package: /
@@ -66,7 +68,8 @@ foreach my $feature (@features)
 	my @cells = map { s/^ +| +$//gr } split /\|/, $cells;
 	is_deeply(
 		[ map { $_->[0] } grep { $_->[1] eq 'yes' } map { [ $_, shift @cells ] } $heads =~ /\d+/g ],
-		\@supported, "README.md promises $feature for the versions of debian/pgversions");
+		\@supported,
+		"README.md promises $feature for the versions of debian/pgversions");
 }
 
 ## versions
@@ -89,10 +92,12 @@ is(scalar(keys %versions), 1, 'all extensions have the same version') or diag ex
 my ($source, $upstream, $distribution) =
   read_file("$top/debian/changelog") =~
   /\A([a-z-]+) \((\d+\.\d+\.\d+)-\d+\) (UNRELEASED|unstable); urgency=medium\n/;
-is($source, $control =~ /^Source: (.*)$/m ? $1 : undef,
+is( $source,
+	$control =~ /^Source: (.*)$/m ? $1 : undef,
 	'debian/changelog and debian/control name the same source package');
 my ($released) = read_file("$top/CHANGELOG.md") =~ /^## (\d[\d.]*)/m;
 my ($version) = keys %versions;
+
 if (defined $released)
 {
 	is($upstream, $released, 'the packages have the version of the newest release');

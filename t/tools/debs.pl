@@ -33,13 +33,12 @@ SKIP:
 	program('apt-get', <<'SH');
 case "$*" in *indextargets*) printf 'http://localhost:9/debian/ Debian\n' ;; esac
 SH
-	program('debootstrap', "echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
+	program('debootstrap',
+		"echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
 	($code, $out, $err) = run_tool($dir, 'tools/debs', 'bookworm');
 	is($code, 0, 'it does not fail if packages are not available');
 	is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
-	like(
-		$err,
-		qr/^tools\/debs: skipped: packages are not to be had: Failed getting release file /m,
+	like($err, qr/^tools\/debs: skipped: packages are not to be had: Failed getting release file /m,
 		'why');
 	ok(-e "$dir/build/debs/chroot/bookworm.base.unfinished", 'the chroot counts as unfinished');
 
@@ -60,7 +59,8 @@ case "\$*" in
 esac
 SH
 	program('dpkg-deb', "cat '$dir/package.tar'\n");
-	write_file("$dir/$_", '') foreach 'bundle.mk', 'bundle_compat.h', 'sql/a', 'expected/a', 'specs/a',
+	write_file("$dir/$_", '')
+	  foreach 'bundle.mk', 'bundle_compat.h', 'sql/a', 'expected/a', 'specs/a',
 	  map { "$_/Makefile" } qw(compact_types toast_policy vertical_partition pg_dense);
 	write_file("$dir/package/usr/$_", '') foreach qw(one two share/doc/three);
 
@@ -70,7 +70,8 @@ SH
 		system_ok('tar', '-c', '-f', "$dir/package.tar", '-C', "$dir/package", @_);
 	}
 	my $regress = "== 15: alpha\nok 1         - alpha    9 ms\ntest beta ... ok    9 ms\n";
-	my $said = "ok install\nok 15: CREATE EXTENSION alpha\n${regress}ok purge\nok no file is left\n";
+	my $said =
+	  "ok install\nok 15: CREATE EXTENSION alpha\n${regress}ok purge\nok no file is left\n";
 	my @files = ('./usr/one', './usr/share/doc/three');
 	foreach my $case (
 		[ 'all pass', 0, \@files, $said, 0, '8 passed, 0 failed' ],
@@ -82,7 +83,8 @@ SH
 			1, '7 passed, 1 failed'
 		],
 		[
-			'an extension fails', 0, \@files, $said =~ s/^ok 15: CREATE/not ok 15: CREATE/mr,
+			'an extension fails',
+			0, \@files, $said =~ s/^ok 15: CREATE/not ok 15: CREATE/mr,
 			1, '7 passed, 1 failed'
 		],
 		[ 'the tests end early', 0, \@files, $said =~ s/^ok no.*//mr, 1, '7 passed, 1 failed' ])

@@ -110,8 +110,10 @@ is(untracked('--ignored') =~ s{\bbuild/\S+ ?}{}gr, '', 'make clean leaves nothin
 # In a folder other than the feature's, make has to make the folders of the objects.
 system_ok('mkdir', '-p', "$dir/build/other");
 ($code, $out, $err) = run_tool(
-	"$dir/build/other", 'make', '-f', "$dir/toast_policy/Makefile",
-	"VPATH=$dir/toast_policy", "PG_CONFIG=$pg_config", 'import/heapam_copy.o');
+	"$dir/build/other", 'make',
+	'-f', "$dir/toast_policy/Makefile",
+	"VPATH=$dir/toast_policy", "PG_CONFIG=$pg_config",
+	'import/heapam_copy.o');
 is($code, 0, 'an object in a folder of the feature is built in another folder') or diag $err;
 
 done_testing();

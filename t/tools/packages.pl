@@ -110,7 +110,8 @@ SH
 	my ($code, $out, $err) = run_tool($dir, 'tools/check-packages', '19');
 	is($code, 0, 'it fails if packages are not available');
 	is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
-	like($err,
+	like(
+		$err,
 		qr/^tools\/check-packages: skipped: packages are not to be had: Failed getting release file /m,
 		'why');
 
