@@ -49,7 +49,7 @@ SH
 case "\$*" in
 	*debootstrap*)
 		cd '$chroots' && mkdir bookworm.base && cd bookworm.base &&
-			mkdir -p etc/apt/apt.conf.d etc/apt/preferences.d etc/dpkg/dpkg.cfg.d usr/sbin srv var/lib/apt/lists ;;
+			mkdir -p etc/apt/apt.conf.d etc/apt/sources.list.d etc/apt/preferences.d etc/dpkg/dpkg.cfg.d usr/sbin srv var/lib/apt/lists ;;
 	*supported-versions*) echo 15 ;;
 	*dpkg-buildpackage*) touch '$chroots/bookworm.build/srv/build/postgresql-15-pg-dense-types_1_all.deb' ;;
 	*'lintian --'*) exit \$(cat '$dir/lintian') ;;
