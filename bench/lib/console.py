@@ -20,7 +20,7 @@ class BenchError(click.ClickException):
 
 
 def note(message: str) -> None:
-    console.print(message, style="yellow", markup=False)
+    console.print(message, style="yellow", markup=False, soft_wrap=True)
 
 
 @contextmanager
