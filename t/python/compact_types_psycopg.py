@@ -6,13 +6,11 @@
 # SAMPLES is JSON: a list of {type, wide, kind, literals}.  Print TAP lines without numbers, "ok -
 # NAME" or "not ok - NAME".  The calling test counts them.
 import datetime
-import decimal
 import json
 import sys
 
 import psycopg
-
-UTC = datetime.timezone.utc
+from clients.samples import value_of
 
 
 def check(name, got, expected):
@@ -20,18 +18,6 @@ def check(name, got, expected):
         print(f"ok - {name}")
     else:
         print(f"not ok - {name}: got {got!r}, expected {expected!r}")
-
-
-def python_value(kind, literal):
-    """Return the Python value that a program would use for a literal."""
-    if kind == "string":
-        return literal
-    if kind == "int":
-        return int(literal)
-    if kind == "numeric":
-        return decimal.Decimal(literal)
-    value = datetime.datetime.fromisoformat(literal)
-    return value.replace(tzinfo=UTC) if kind == "timestamptz" else value
 
 
 def back(kind, value):
@@ -48,12 +34,12 @@ def back(kind, value):
         # only Python 3.11 and later accept "+00"
         value = value + ":00" if kind == "timestamptz" else value
         return datetime.datetime.fromisoformat(value)
-    return python_value(kind, value)
+    return value_of(kind, value)
 
 
 def run(conn, sample):
     type_, wide, kind = sample["type"], sample["wide"], sample["kind"]
-    values = [python_value(kind, literal) for literal in sample["literals"]]
+    values = [value_of(kind, literal) for literal in sample["literals"]]
     cur = conn.cursor()
 
     # psycopg sends parameters to the server as parameters.  psycopg declares the type that
