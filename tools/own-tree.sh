@@ -79,6 +79,16 @@ change()
 	return 1
 }
 
+# apply_to_copies PATCH... - apply the patches of a series to the copies of the files
+apply_to_copies()
+{
+	local patch
+	for patch in "$@"; do
+		change "$work/new" "$patch" ||
+			die "${patch#"$top/"} does not apply to PostgreSQL $tree_version: ${obstacle:-unknown cause}; nothing was changed"
+	done
+}
+
 # applied_by_hand FEATURE - print how many patches of the series, from the first on, are in the
 # tree
 applied_by_hand()
@@ -179,7 +189,7 @@ finish()
 
 apply_to_tree()
 {
-	local feature patch patches todo=()
+	local feature patches state todo=()
 	for feature in "${chosen[@]}"; do
 		mapfile -t patches < <(patches_of "$top/$feature/$major")
 		copy_files "${patches[@]}"
@@ -188,10 +198,7 @@ apply_to_tree()
 			same | by-hand) note "$feature is in \"$tree\" already" && continue ;;
 			other) die "\"$tree\" has another version of $feature, run tools/patches remove \"$tree\" $feature first" ;;
 		esac
-		for patch in "${patches[@]}"; do
-			change "$work/new" "$patch" ||
-				die "${patch#"$top/"} does not apply to PostgreSQL $tree_version: ${obstacle:-unknown cause}; nothing was changed"
-		done
+		apply_to_copies "${patches[@]}"
 		files_of "${patches[@]}" >> "$work/files"
 		todo+=("$feature")
 	done
@@ -206,7 +213,7 @@ apply_to_tree()
 
 remove_from_tree()
 {
-	local feature i dir patches todo=()
+	local feature i dir patch patches state todo=()
 	for ((i = ${#chosen[@]} - 1; i >= 0; i--)); do
 		feature=${chosen[i]} dir=$tree/.pg_dense/${chosen[i]}
 		if [ ! -d "$dir" ]; then
@@ -242,18 +249,15 @@ export_quilt()
 	for feature in "${chosen[@]}"; do
 		mapfile -t patches < <(patches_of "$top/$feature/$major")
 		copy_files "${patches[@]}"
-		for patch in "${patches[@]}"; do
-			change "$work/new" "$patch" ||
-				die "${patch#"$top/"} does not apply to PostgreSQL $tree_version of \"$tree\": ${obstacle:-unknown cause}; nothing was changed"
-			entries+=("pg_dense/$feature-$(basename "$patch")")
-		done
+		apply_to_copies "${patches[@]}"
 	done
 	make_dir "$dir"
 	rm -rf "$dir/pg_dense"
 	make_dir "$dir/pg_dense"
 	for feature in "${chosen[@]}"; do
 		while read -r patch; do
-			cp "$patch" "$dir/pg_dense/$feature-$(basename "$patch")" || die "could not write to \"$dir/pg_dense\""
+			entries+=("pg_dense/$feature-$(basename "$patch")")
+			cp "$patch" "$dir/${entries[-1]}" || die "could not write to \"$dir/pg_dense\""
 		done < <(patches_of "$top/$feature/$major")
 	done
 	{
