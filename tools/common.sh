@@ -70,9 +70,15 @@ note()
 	echo "$prog: $*" >&2
 }
 
-case $top in
-	*[[:space:]\'\"\\\$:]*) die "the path of the checkout may not contain blanks, quotes, \"\$\" or \":\": \"$top\"" ;;
-esac
+# require_plain_path TITLE PATH - refuse a path that makefiles and configure could not quote
+require_plain_path()
+{
+	case $2 in
+		*[[:space:]\'\"\\\$:]*) die "$1 may not contain blanks, quotes, \"\$\" or \":\": \"$2\"" ;;
+	esac
+}
+
+require_plain_path "the path of the checkout" "$top"
 
 # need_space DIR MEGABYTES - fail early and in one line if there is less free space.  Otherwise
 # a full disk would show up as a crash of the compiler.
@@ -232,6 +238,12 @@ require_major()
 features()
 {
 	grep -v '^#\|^$' "$top/tools/feature-list" || true
+}
+
+# require_feature NAME - refuse a name that is no feature
+require_feature()
+{
+	features | grep -xF -- "$1" > /dev/null || die "feature \"$1\" is not in tools/feature-list"
 }
 
 # patched_features MAJOR - print the features with patches for MAJOR, in the order in which the

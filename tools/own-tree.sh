@@ -29,7 +29,7 @@ open_tree()
 		die "\"$dir\" is PostgreSQL $tree_version, there are patches for $(majors | while read -r name; do ! is_patched "$name" || echo "$name"; done | paste -sd ' ')"
 	fi
 	for name in "$@"; do
-		features | grep -xF -- "$name" > /dev/null || die "feature \"$name\" is not in tools/feature-list"
+		require_feature "$name"
 		patched_features "$major" | grep -xF -- "$name" > /dev/null || die "feature \"$name\" has no patches for PostgreSQL $major"
 	done
 	mapfile -t chosen < <(patched_features "$major")
