@@ -58,6 +58,7 @@ def calls(workload: Workload, count: int, seed: int) -> Iterator[str]:
 
 
 def measure(
+    result: Result,
     loaded: Cluster,
     workload: Workload,
     variant: Variant,
@@ -84,6 +85,8 @@ def measure(
                 for statement in calls(workload, number, seed):
                     connection.execute(statement)
         with cluster.connect(workload.database) as connection:
+            if "server" not in result.environment:
+                result.describe_server(connection)
             query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'"
             processes.append(connection.execute(query).fetchone()[0])
             workload.check(
@@ -109,7 +112,7 @@ def compare(
     found: dict[str, list[dict[str, int]]] = {variant.name: [] for variant in variants}
     cycles = count * workload.batch
     for number, variant in interleave(variants, rounds):
-        sample = measure(loaded, workload, variant, settings, count, result.seed + number)
+        sample = measure(result, loaded, workload, variant, settings, count, result.seed + number)
         found[variant.name].append(sample)
         result.samples.append(
             {

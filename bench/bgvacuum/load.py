@@ -5,16 +5,20 @@ The run gives growth, reads, writes, WAL and prunes, and the time of each slice.
 
 import time
 from bisect import bisect_left
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 import psycopg
 
+from bench.bgvacuum.variants import Variant
 from bench.bgvacuum.workloads import Workload
 from bench.lib import counters, pgbench
 from bench.lib.paths import work
 from bench.lib.server import Cluster
+from bench.lib.session import quietly
+from bench.tpcc.load import LOAD_SETTINGS
 
 SLICES = 8
 # Checkpoints in a run, in addition to the one before it
@@ -39,6 +43,29 @@ FROM pg_stat_io WHERE object = 'relation'
 WAL = "SELECT wal_records, wal_fpi, wal_bytes::float8 AS wal_bytes FROM pg_stat_wal"
 BGWRITER = "SELECT buffers_clean, maxwritten_clean FROM pg_stat_bgwriter"
 CHECKPOINTER = "SELECT num_timed + num_requested AS checkpoints FROM pg_stat_checkpointer"
+
+
+class Databases:
+    """Data directories of the workloads, for all variants: background vacuum changes no format."""
+
+    def __init__(self, prefix: str, variant: Variant, seed: int, stack: ExitStack) -> None:
+        self.prefix = prefix
+        self.variant = variant
+        self.seed = seed
+        self.stack = stack
+        self.loaded: dict[str, Cluster] = {}
+
+    def load(self, workload: Workload) -> Cluster:
+        """Return a stopped instance with the database of the workload.  Load it only once."""
+        if workload.database not in self.loaded:
+            cluster = self.variant.cluster(f"{self.prefix}-{workload.database}")
+            quietly(cluster.remove)
+            self.stack.callback(quietly, cluster.remove)
+            cluster.start(LOAD_SETTINGS)
+            workload.load(cluster, self.seed)
+            cluster.stop()
+            self.loaded[workload.database] = cluster
+        return self.loaded[workload.database]
 
 
 def _rows(connection: psycopg.Connection, query: str, *parameters: object) -> list[dict[str, Any]]:

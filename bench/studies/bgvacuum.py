@@ -30,10 +30,9 @@ from bench.lib.console import console
 from bench.lib.options import common
 from bench.lib.paths import work
 from bench.lib.result import Result
-from bench.lib.server import Cluster, has_stock
+from bench.lib.server import has_stock
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave
-from bench.tpcc.load import LOAD_SETTINGS
 
 RUNNING = "bench-bgvacuum-run"
 
@@ -120,25 +119,12 @@ def choose(
 class Study:
     def __init__(self, options: Options, stack: ExitStack, result: Result) -> None:
         self.options = options
-        self.stack = stack
         self.result = result
-        self.loaded: dict[str, Cluster] = {}
-
-    def load(self, workload: Workload) -> Cluster:
-        """Load one data directory for all variants: background vacuum changes no format."""
-        if workload.database not in self.loaded:
-            cluster = self.options.variants[0].cluster(f"bench-bgvacuum-{workload.database}")
-            quietly(cluster.remove)
-            self.stack.callback(quietly, cluster.remove)
-            cluster.start(LOAD_SETTINGS)
-            workload.load(cluster, self.options.seed)
-            cluster.stop()
-            self.loaded[workload.database] = cluster
-        return self.loaded[workload.database]
+        self.databases = load.Databases("bench-bgvacuum", options.variants[0], options.seed, stack)
 
     def measure(self, workload: Workload, number: int, variant: Variant) -> None:
         options = self.options
-        self.load(workload).copy_to(RUNNING)
+        self.databases.load(workload).copy_to(RUNNING)
         # Write the copy now, so that it is not written during the run.
         os.sync()
         cluster = variant.cluster(RUNNING)
@@ -172,7 +158,7 @@ class Study:
     def measure_switched(self, workload: Workload) -> None:
         """Measure the cost within one run, because the machine's speed varies from run to run."""
         options = self.options
-        self.load(workload).copy_to(RUNNING)
+        self.databases.load(workload).copy_to(RUNNING)
         os.sync()
         settings = {
             **SETTINGS,

@@ -6,16 +6,15 @@ from pathlib import Path
 import click
 
 from bench.bgvacuum import instructions
+from bench.bgvacuum.load import Databases
 from bench.bgvacuum.variants import DEFAULT, ON, STOCK, require
 from bench.bgvacuum.workloads import workloads as all_workloads
 from bench.lib import cachegrind
 from bench.lib.bars import show_bars
 from bench.lib.options import common, fill_in
 from bench.lib.result import Result
-from bench.lib.server import Cluster, has_stock
-from bench.lib.session import quietly, session
-
-INSTANCE = "bench-instructions"
+from bench.lib.server import has_stock
+from bench.lib.session import session
 
 
 def run(
@@ -48,22 +47,11 @@ def run(
     }
     table = []
     with session() as stack:
-        loaded: dict[str, Cluster] = {}
+        databases = Databases("bench-instructions", variants[0], seed, stack)
         for workload in workloads:
-            if workload.database not in loaded:
-                cluster = variants[0].cluster(f"{INSTANCE}-{workload.database}")
-                quietly(cluster.remove)
-                stack.callback(quietly, cluster.remove)
-                cluster.start({**instructions.SETTINGS, **settings})
-                workload.load(cluster, seed)
-                with cluster.connect() as connection:
-                    if "server" not in result.environment:
-                        result.describe_server(connection)
-                cluster.stop()
-                loaded[workload.database] = cluster
             table.append(
                 instructions.compare(
-                    result, loaded[workload.database], workload, variants, settings, calls, rounds
+                    result, databases.load(workload), workload, variants, settings, calls, rounds
                 )
             )
     columns = ["", *(f"session, {variant.title}" for variant in variants)]
