@@ -76,6 +76,21 @@ like($beside, qr/^# passed 1 failed 1 skipped 0 excused 0\n\z/m,
 	'a test beside one that bails out');
 unlink "$dir/t/b.pl";
 
+# If a server does not start, the end of its log is shown.
+write_file("$dir/server.log", join('', map { "line $_\n" } 1 .. 30));
+write_file(
+	"$dir/t/a.pl", q{
+	use Test::More;
+	open my $log, '>', "$ENV{TESTLOGDIR}/regress_log_a";
+	print $log "# pg_ctl start failed; see logfile for details: } . $dir . q{/server.log\n";
+	close $log;
+	BAIL_OUT("pg_ctl start failed")});
+is( join("\n",
+		(run_tool($dir, 'env', 'TESTDIR=start', 'tools/tap-count', 't/a.pl'))[1] =~
+		  /^# t\/a.pl failed: (.*)$/mg),
+	join("\n", 'bailed out: pg_ctl start failed', map { "log: line $_" } 11 .. 30),
+	'the log of a server that does not start');
+
 # A process whose parent has ended gets a parent that reaps it at once.
 write_file(
 	"$dir/t/a.pl", q{

@@ -16,6 +16,8 @@
  *							fails with EINVAL, is not recorded, and removes the file
  *	PGDENSE_WAL_SECTOR		size in bytes that the kernel reports for the physical
  *							sectors of all devices; "none" if it reports no size
+ *	PGDENSE_WAL_CLOCK		if it is set, pgbench logs the times of the clock that
+ *							events have
  *
  * The library records only events of files whose names are those of segments
  * or xlogtemp.*.  The library records a write or a rename before it makes the
@@ -34,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,6 +92,50 @@ fopen(const char *path, const char *mode)
 	if (!real)
 		real = dlsym(RTLD_NEXT, "fopen");
 	return real(path, mode);
+}
+
+/*
+ * To each time of its log, pgbench adds the difference between the time of day
+ * and the monotonic clock.  It reads these clocks once, one after the other.
+ * If it has to wait for a processor between the two, all times of its log are
+ * too early, and a client seems to be told of a commit before it is durable.
+ * So let both calls return the same time of the monotonic clock.
+ */
+static struct timespec same_time;
+static int	same_time_left;
+
+int
+gettimeofday(struct timeval *restrict tv, void *restrict tz)
+{
+	static int	(*real) (struct timeval *, void *);
+
+	if (getenv("PGDENSE_WAL_CLOCK"))
+	{
+		clock_gettime(CLOCK_MONOTONIC, &same_time);
+		same_time_left = 1;
+		tv->tv_sec = same_time.tv_sec;
+		tv->tv_usec = same_time.tv_nsec / 1000;
+		return 0;
+	}
+	if (!real)
+		real = dlsym(RTLD_NEXT, "gettimeofday");
+	return real(tv, tz);
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static int	(*real) (clockid_t, struct timespec *);
+
+	if (clock == CLOCK_MONOTONIC && same_time_left)
+	{
+		same_time_left = 0;
+		*now = same_time;
+		return 0;
+	}
+	if (!real)
+		real = dlsym(RTLD_NEXT, "clock_gettime");
+	return real(clock, now);
 }
 
 static void __attribute__((constructor))

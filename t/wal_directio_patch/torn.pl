@@ -293,7 +293,7 @@ sub torn
 	my $scratch = $node->basedir . '/scratch';
 	my @clients = (0 .. 5);
 	my $synchronous = 4;
-	my %count = map { $_ => 0 } qw(images torn acknowledged);
+	my %count = map { $_ => 0 } qw(images torn acknowledged told);
 	srand($seed);
 	mkdir $scratch;
 
@@ -397,11 +397,10 @@ SQL
 		# Write more WAL, and crash.
 		my @errors = ('', '', '');
 		my $prefix = $node->basedir . '/ack';
-		# pgbench's log has the time of the monotonic clock, plus what the time of day differed
-		# from this clock when pgbench was started.  Events get the same times, so that they can
-		# be compared even if somebody sets the time of day meanwhile.
-		my $since_1970 = int((time() - clock_gettime(CLOCK_MONOTONIC)) * 1_000_000);
-		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
+		# Let the log of pgbench have the times of the clock that events have.
+		my @pgbench = (
+			'env', "LD_PRELOAD=$library", 'PGDENSE_WAL_CLOCK=1', 'pgbench', '--no-vacuum',
+			'--time=600', $node->connstr('postgres'));
 		my @running = (
 			IPC::Run::start(
 				[
@@ -433,7 +432,6 @@ SQL
 		  for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
 		my $events = recorded_events($events_file);
-		$_->{time} += $since_1970 foreach @$events;
 		my $whole = { data => { %{ $disk->{data} } }, pending => {} };
 		disk_apply($whole, $_) for @$events;
 		my $contents = disk_contents($whole);
@@ -447,6 +445,9 @@ SQL
 		# Build images at random events.  Continue with the last image.
 		my %acknowledged = (%{ acknowledged("$prefix.sync") });
 		my $async = acknowledged("$prefix.async");
+		die 'pgbench does not log the times of the monotonic clock'
+		  if grep { $_ > 1_000_000 * clock_gettime(CLOCK_MONOTONIC) }
+		  map { @$_ } values %acknowledged;
 		$acknowledged{ $_ + $synchronous } = $async->{$_} for keys %$async;
 		unlink glob("$prefix.*"), $events_file;
 		# the ends in WAL of the transactions of each client
@@ -467,8 +468,6 @@ SQL
 			{
 				disk_apply($disk, $events->[ ++$k ]);
 
-				# Count only transactions acknowledged at least one millisecond ago,
-				# because the clocks of client and server can differ.
 				my $needed = 0;
 				for my $client (grep { $_ < $synchronous } keys %acknowledged)
 				{
@@ -476,7 +475,7 @@ SQL
 					$told{$client} //= 0;
 					$told{$client}++
 					  while $told{$client} < @$times
-					  && $times->[ $told{$client} ] < $events->[$k]{time} - 1000;
+					  && $times->[ $told{$client} ] < $events->[$k]{time};
 					my $end =
 						$told{$client}
 					  ? $commits{$client}[ $told{$client} - 1 ]
@@ -525,9 +524,9 @@ SQL
 		{
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
-			# The clocks of client and server differ by less than a millisecond.
-			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
+			my $told = grep { $_ < $events->[$k]{time} } @$times;
 			$count{acknowledged} += @$times;
+			$count{told}         += $told if $client < $synchronous;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
 			# An image from before the end of recovery must have the rows of earlier
 			# crashes, too.
@@ -535,6 +534,7 @@ SQL
 		}
 	}
 	note join ', ', map { "$count{$_} $_" } sort keys %count;
+	cmp_ok($count{told}, '>', 0, 'clients were told of commits before the machine failed');
 	set_parameters($node, wal_sync_method => 'fdatasync');
 	$log = log_position($node);
 	$node->start;
