@@ -59,6 +59,9 @@ sub kill_all
 
 # crash_in_recovery(NODE, SECONDS[, OPTION => VALUE]) - start the server, and kill it after SECONDS,
 # as kill_all() does; return true if the server was still in recovery
+#
+# Wait until the postmaster has made all its lock files.  If it is killed between the creation of a
+# lock file and the write to it, no server starts until somebody removes the empty file.
 sub crash_in_recovery
 {
 	my ($node, $seconds, %options) = @_;
@@ -70,7 +73,8 @@ sub crash_in_recovery
 	usleep(1_000_000 * $seconds);
 	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
 	{
-		($pid) = (eval { slurp_file($pid_file) } // '') =~ /^(\d+)\n.*\n/ ? $1 : $old;
+		# The last line is the status of the postmaster.
+		($pid) = (eval { slurp_file($pid_file) } // '') =~ /^(\d+)\n(?:.*\n){6}\w/ ? $1 : $old;
 		last if $pid != $old;
 		usleep(10_000);
 	}
