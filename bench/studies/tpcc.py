@@ -92,7 +92,22 @@ BACKGROUND_BARS = (
         1.01,
     ),
 )
+# Bars for the ends of the stack if each has its best shared_buffers
+BEST_BARS = (
+    Bar("tpmc.best_settings", "throughput, each with its best shared_buffers", least=2.5),
+    Bar(
+        "tpmc.best_settings",
+        "throughput, each with its best shared_buffers, goal",
+        least=3.5,
+        goal=True,
+    ),
+    Bar("reads.best_settings", "device reads per New-Order, the same", 0.42),
+)
 SWEEP_MEMORY = (250, 400, 550, 700)
+# Sizes of shared_buffers in MB, of which each end of the stack chooses its best, and the name of the
+# runs with the best
+BUFFERS = (128, 200, 270, 300, 320)
+BEST = "best"
 # The name of the long run of the first and the last stage, and the number of rows of its tables
 CURVE = "curve"
 CURVE_ROWS = 6
@@ -140,6 +155,7 @@ class Options(Common):
     seconds: float
     sweep: bool
     sweep_pairs: int | None
+    best: bool
     curve: float
     pairs_of: tuple[str, ...]
     stage_names: tuple[str, ...]
@@ -155,7 +171,8 @@ class Options(Common):
 class Setting:
     """The memory and the window of a series of runs.
 
-    The name tells its samples and metrics from those of other settings.
+    The name tells its samples and metrics from those of other settings.  The setting BEST has the
+    shared_buffers that were best for the stage in the settings of BUFFERS.
     """
 
     name: str
@@ -180,7 +197,18 @@ def settings(options: Options) -> list[Setting]:
             Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs, *window)
             for memory in SWEEP_MEMORY
         ]
+    if options.best:
+        pairs = options.sweep_pairs or 1
+        chosen += [
+            Setting(buffers_name(size), options.memory, f"{size}MB", pairs, *window)
+            for size in BUFFERS
+        ]
+        chosen.append(Setting(BEST, options.memory, BEST, options.pairs, *window))
     return chosen
+
+
+def buffers_name(size: int) -> str:
+    return f"buffers{size}"
 
 
 class Study:
@@ -300,11 +328,14 @@ class Study:
             self.loaded[stage.name] = cluster
 
     def measure(self, setting: Setting, number: int, stage: Stage) -> None:
+        shared_buffers = setting.shared_buffers
+        if setting.name == BEST:
+            shared_buffers = self.best_buffers(stage)
         cluster = self.loaded[stage.name].copy_to(RUNNING)
         with ExitStack() as stack:
             group = limit(self.options, setting.memory, cluster, stack)
             stack.callback(quietly, cluster.remove)
-            configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers}
+            configuration = {**BASE_SETTINGS, "shared_buffers": shared_buffers}
             configuration |= {
                 **stage.settings,
                 **stage.measured,
@@ -315,7 +346,7 @@ class Study:
             where = {
                 "setting": setting.name,
                 "memory": setting.memory,
-                "shared_buffers": setting.shared_buffers,
+                "shared_buffers": shared_buffers,
                 "limited": group is not None,
                 "stage": stage.name,
                 "round": number,
@@ -341,6 +372,17 @@ class Study:
                 )
                 sample["check_seconds"] = time.monotonic() - begin
             self.result.samples.append(sample)
+
+    def best_buffers(self, stage: Stage) -> str:
+        """Return the shared_buffers with which the stage had the highest throughput."""
+        reached = {
+            size: float(numpy.median(values))
+            for size in BUFFERS
+            if (values := self.values(buffers_name(size), stage.name, notpm))
+        }
+        if not reached:
+            raise BenchError(f"{stage.title}: no run with another size of shared_buffers ended")
+        return f"{max(reached, key=reached.__getitem__)}MB"
 
     def describe(self, cluster: Cluster, group: cgroup.ControlGroup | None) -> None:
         """Record the server and its limits, once for all runs."""
@@ -484,6 +526,9 @@ class Study:
             self.ratio("tpmc.curve", CURVE, last, notpm)
         if self.options.sweep:
             self.sweep_metrics(last)
+        if self.options.best:
+            self.ratio("tpmc.best_settings", BEST, last, notpm)
+            self.ratio("reads.best_settings", BEST, last, reads, least=0.01)
 
     def sweep_metrics(self, last: str) -> None:
         metrics = self.result.metrics
@@ -536,7 +581,7 @@ class Study:
             if setting.name == CURVE:
                 continue
             suffix = (
-                f" ({setting.name}: {setting.memory} MB, shared_buffers {setting.shared_buffers})"
+                f" ({setting.name}: {setting.memory} MB, shared_buffers {self.buffers_used(setting)})"
                 if setting.name
                 else ""
             )
@@ -583,9 +628,20 @@ class Study:
             (WHOLE[0].name, WHOLE[-1].name): WHOLE_BARS,
             (CUSTOMER_SPLIT.name, CUSTOMER_SPLIT_BACKGROUND.name): BACKGROUND_BARS,
         }.get((first.name, last.name), ())
-        bars = [bar for bar in of_ends + SPLIT_BARS if bar.metric in result.metrics]
+        bars = [bar for bar in of_ends + BEST_BARS + SPLIT_BARS if bar.metric in result.metrics]
         if bars:
             show_bars(result, bars)
+
+    def buffers_used(self, setting: Setting) -> str:
+        """Return the shared_buffers of a setting, or those that its stages chose."""
+        if setting.name != BEST:
+            return setting.shared_buffers
+        chosen = (
+            (stage.title, sample["shared_buffers"])
+            for stage in self.ends()
+            for sample in self.runs(BEST, stage.name)[:1]
+        )
+        return ", ".join(f"{title} {size}" for title, size in chosen)
 
     def show_curve(self) -> None:
         """Show the long run, part by part: the reads of each New-Order, and their tables."""
@@ -904,6 +960,11 @@ def tpcc_server(command: Callable) -> Callable:
     "--sweep-pairs",
     type=click.IntRange(1),
     help="Runs of each stage in the sweep; default: as --pairs.",
+)
+@click.option(
+    "--best",
+    is_flag=True,
+    help="Also compare the first and the last stage, each with its best shared_buffers of 128, 200, 270, 300 and 320 MB.",
 )
 @click.option(
     "--curve",

@@ -89,6 +89,11 @@ CUSTOMER_SPLIT = _split_of(
 CUSTOMER_SPLIT_BACKGROUND = replace(
     BACKGROUND_VACUUM, name="background-vacuum-customer", title="Background Vacuum, customer only"
 )
+# Autovacuum analyzes stock, customer and order_line about once a minute, and reads 30,000 blocks each
+# time, or all blocks of a smaller table.  The limit is 15 % of that.
+FEW_BLOCKS = Step(
+    "analyze-few-blocks", "ANALYZE with few blocks", measured={"analyze_max_blocks": "4500"}
+)
 # The values of c_data go to the TOAST table of customer, whose rows are small.
 CUSTOMER_OUT_OF_LINE = Step(
     "out-of-line-customer",
@@ -173,6 +178,7 @@ class Branch:
 BRANCHES = (
     *(Branch(ALL_OFF, (part,), named=True) for part in PARTS),
     Branch(INDEX_ALIGNMENT, BOTH_SPLIT),
+    Branch(CUSTOMER_SPLIT, (FEW_BLOCKS,), named=True),
     Branch(INDEX_ALIGNMENT, (CUSTOMER_OUT_OF_LINE, CUSTOMER_OUT_OF_LINE_BACKGROUND), named=True),
 )
 
