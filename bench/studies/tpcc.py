@@ -641,7 +641,7 @@ class Study:
             for stage in self.ends()
             for sample in self.runs(BEST, stage.name)[:1]
         )
-        return ", ".join(f"{title} {size}" for title, size in chosen)
+        return ", ".join(f"{size} ({title})" for title, size in chosen)
 
     def show_curve(self) -> None:
         """Show the long run, part by part: the reads of each New-Order, and their tables."""

@@ -696,9 +696,15 @@ foreach my $case (
 	is($told, $expected, "killed for want of memory: $title");
 }
 
-my ($best) = python($starved, "$work/starved.json", "$work/before.json", 'best') =~ /^(best:.*)\z/ms;
+my ($best) =
+  python($starved, "$work/starved.json", "$work/before.json", 'best') =~ /^(best:.*)\z/ms;
 is($best, <<'LINES' =~ s/\n\z//r, 'each stage with its best shared_buffers');
 best:
+18
+[('stock', '200MB'), ('off', '300MB'), ('off', '300MB'), ('stock', '200MB')]
+5.0
+True
+['Throughput and I/O: median (smallest to largest) (best: 600 MB, shared_buffers 200MB (stock types), 300MB (patched server, all off))']
 LINES
 
 # Data of the server's files that another process has read into the page cache are not under the
