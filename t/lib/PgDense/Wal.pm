@@ -15,7 +15,6 @@ use File::Copy;
 use File::Find;
 use FindBin;
 use PgDense::WalSegments qw(lsn_number $page);
-use POSIX                ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -23,16 +22,6 @@ use Test::More;
 our @EXPORT =
   qw(unit_setting wal_counters wal_node set_parameters log_position effective_mode unexpected_log
   redo_of control_data copy_data move_to crash_and_start acknowledged build_library);
-
-# Make the processes of a killed server children of this process, which can reap them at once.
-# Otherwise process 1 has to reap them, which may take a second or two.  Do this only on machines
-# for which the number of the system call prctl(PR_SET_CHILD_SUBREAPER) is known here.
-{
-	my $machine = (POSIX::uname())[4];
-	my %prctl = (x86_64 => 157, aarch64 => 167);
-
-	syscall($prctl{$machine}, 36, 1, 0, 0, 0) if $^O eq 'linux' && $prctl{$machine};
-}
 
 # wal_node(NAME, SEGMENT MB, PARAMETERS...) - return a new node, not yet started, with as little
 # activity of its own as possible.  All nodes of a test with segments of the same size are copies of
