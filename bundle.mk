@@ -1,6 +1,7 @@
 # bundle.mk - the common part of the extensions' Makefiles, which include it last
 #
-# The Makefile of a feature sets EXTENSION, MODULE_big and OBJS, and includes this file.  The
+# The Makefile of a feature sets EXTENSION, MODULE_big and OBJS, and includes this file.  If the
+# folder has a second extension, FURTHER_DATA names its control file and its scripts.  The
 # feature's regression tests are ../sql/EXTENSION*.sql, and its isolation tests are
 # ../specs/EXTENSION*.spec, so that no list of tests is needed.  Its C code can include
 # ../bundle_compat.h as "bundle_compat.h".  make works in the feature's own folder and in any
@@ -26,7 +27,7 @@ all install uninstall clean installcheck:
 
 else
 
-DATA = $(notdir $(wildcard $(feature_dir)/$(EXTENSION)--*.sql))
+DATA = $(notdir $(wildcard $(feature_dir)/$(EXTENSION)--*.sql)) $(FURTHER_DATA)
 
 REGRESS = $(sort $(patsubst $(bundle_dir)/sql/%.sql,%,$(wildcard $(bundle_dir)/sql/$(EXTENSION)*.sql)))
 REGRESS_OPTS = --inputdir=$(bundle_dir) --outputdir=results_regress \

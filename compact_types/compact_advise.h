@@ -157,11 +157,12 @@ typedef struct Advice
 	char	   *type_schema;	/* schema of the types of compact_types */
 	AdviseCatalog *catalog;
 
+	List	   *prepare;		/* statements to run before ALTER TABLE */
+	List	   *complete;		/* statements to run after ALTER TABLE */
+
 	/* the next fields are for revert(); convert() uses only definitions */
 	bool		reverts;
 	List	   *constraints;	/* clauses that drop constraints to re-create */
-	List	   *prepare;		/* statements to run before ALTER TABLE */
-	List	   *complete;		/* statements to run after ALTER TABLE */
 	List	   *validate;		/* statements to run last, with the caller's
 								 * search_path */
 	List	   *referencing;	/* OIDs of tables that reference this table */
@@ -249,6 +250,8 @@ extern bool compact_advise_find_type(Advice *advice, const char *name, AdviseTyp
 extern void compact_advise_add_blocker(Advice *advice, int attnum, const char *what);
 extern void compact_advise_find_blockers(Advice *advice);
 extern void compact_advise_find_mentions(Advice *advice);
+extern bool compact_advise_recreates_index(Relation index, Oid opclass,
+										   const AdviseColumn *column, bool *needs_trgm);
 extern void compact_advise_check_indexes(Advice *advice);
 extern List *compact_advise_dependent_views(const Advice *advice, const char *attnums,
 											bool *too_deep);

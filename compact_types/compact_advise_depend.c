@@ -26,6 +26,7 @@
 #include "access/genam.h"
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
@@ -41,6 +42,7 @@
 
 #include "compact_advise.h"
 #include "compact_ddl.h"
+#include "compact_types.h"
 #include "compact_types_compat.h"
 
 /* A longer chain of views is assumed to be a cycle. */
@@ -505,11 +507,30 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
 }
 
 /*
+ * Return true if the operator class of a key of the index is one for trigrams,
+ * and there is one for the proposed type as well.  Then convert() drops the
+ * index, and creates it again.  If the extension that has the class is missing,
+ * set *needs_trgm to true.
+ */
+bool
+compact_advise_recreates_index(Relation index, Oid opclass, const AdviseColumn *column,
+							   bool *needs_trgm)
+{
+	bool		is_trgm;
+	Oid			other = compact_trgm_class(opclass, column->type.typid, &is_trgm);
+
+	*needs_trgm = (is_trgm && !OidIsValid(other) && column->kind == ADVISE_TEXT);
+
+	return OidIsValid(other) &&
+		!OidIsValid(get_index_constraint(RelationGetRelid(index)));
+}
+
+/*
  * Record the indexes that could not be rebuilt with the proposed types: those
- * with an operator class that is not the default one, those whose access
- * method has no default class for the new type, and those that use the column
- * in an expression or predicate.  For revert(), expressions do not matter,
- * because types get wider.
+ * with an operator class that is not the default one (except those for
+ * trigrams), those whose access method has no default class for the new type,
+ * and those that use the column in an expression or predicate.  For revert(),
+ * expressions do not matter, because types get wider.
  */
 void
 compact_advise_check_indexes(Advice *advice)
@@ -541,10 +562,16 @@ compact_advise_check_indexes(Advice *advice)
 			{
 				Oid			am = index->rd_rel->relam;
 				Oid			opclass = get_index_column_opclass(RelationGetRelid(index), key + 1);
+				bool		needs_trgm;
 
-				if (index->rd_index->indkey.values[key] != attnum)
+				if (index->rd_index->indkey.values[key] != attnum ||
+					compact_advise_recreates_index(index, opclass, column, &needs_trgm))
 					continue;
-				if (opclass != GetDefaultOpClass(column->att->atttypid, am))
+				if (needs_trgm)
+					compact_advise_add_blocker(advice, attnum,
+											   psprintf("operator class of index %s needs the extension compact_trgm",
+														RelationGetRelationName(index)));
+				else if (opclass != GetDefaultOpClass(column->att->atttypid, am))
 					compact_advise_add_blocker(advice, attnum,
 											   psprintf("operator class of index %s is not the default one",
 														RelationGetRelationName(index)));

@@ -9,8 +9,10 @@
  * has none.  PostgreSQL would reject both statements.  So this file changes
  * the statement's parse tree, and reports the change.  The index gets the
  * compact type's own class, or the collation C in place of a class for
- * patterns, or it is built on the value as text.  The server reports all other
- * errors in the statement.
+ * patterns, or it is built on the value as text.  A class of pg_trgm is
+ * replaced by that of compact_trgm, and for a text column the other way round,
+ * which revert() relies on.  The server reports all other errors in the
+ * statement.
  *
  * The collation C has an advantage over a class of the compact type: it stays
  * valid when the column gets another type.
@@ -26,6 +28,7 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -33,9 +36,11 @@
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "commands/extension.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
+#include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -134,6 +139,112 @@ bloom_class(Oid default_class, Oid typid)
 	return result;
 }
 
+/*
+ * Operator classes for trigrams: pg_trgm has the first one of a pair, and
+ * compact_trgm the second one, for compact_text.
+ */
+static const char *const trgm_extensions[2] = {"pg_trgm", "compact_trgm"};
+
+static const char *const trgm_classes[][2] = {
+	{"gin_trgm_ops", "gin_compact_trgm_ops"},
+	{"gist_trgm_ops", "gist_compact_trgm_ops"}
+};
+
+/* Return true if the extension of that name has the operator class. */
+static bool
+belongs_to(Oid opclass, const char *extension)
+{
+	Oid			extid = getExtensionOfObject(OperatorClassRelationId, opclass);
+
+	return OidIsValid(extid) && extid == get_extension_oid(extension, true);
+}
+
+/*
+ * Return the extension's operator class of that name, if it accepts the type,
+ * or else InvalidOid.  The class may be in any schema.
+ */
+static Oid
+class_of_extension(Oid amid, const char *name, const char *extension, Oid typid)
+{
+	CatCList   *list = SearchSysCacheList2(CLAAMNAMENSP, ObjectIdGetDatum(amid),
+										   CStringGetDatum(name));
+	Oid			result = InvalidOid;
+
+	for (int i = 0; i < list->n_members; i++)
+	{
+		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&list->members[i]->tuple);
+
+		if (IsBinaryCoercible(typid, form->opcintype) && belongs_to(form->oid, extension))
+			result = form->oid;
+	}
+	ReleaseSysCacheList(list);
+
+	return result;
+}
+
+/*
+ * If the operator class belongs to pg_trgm or compact_trgm, return the class of
+ * the other extension that does the same for the type, or else InvalidOid.  Set
+ * *is_trgm to true if the class belongs to pg_trgm.
+ */
+Oid
+compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Oid			result = InvalidOid;
+	Form_pg_opclass form;
+
+	*is_trgm = false;
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	for (int i = 0; i < (int) lengthof(trgm_classes); i++)
+	{
+		for (int side = 0; side < 2; side++)
+		{
+			if (strcmp(NameStr(form->opcname), trgm_classes[i][side]) != 0 ||
+				!belongs_to(opclass, trgm_extensions[side]))
+				continue;
+			*is_trgm = (side == 0);
+			result = class_of_extension(form->opcmethod, trgm_classes[i][1 - side],
+										trgm_extensions[1 - side], typid);
+		}
+	}
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
+/*
+ * If the element of the index names a class for trigrams that does not accept
+ * the type, replace it by the class that does, and return true.  Set *is_trgm
+ * as compact_trgm_class() does.
+ */
+static bool
+adapt_trgm_class(IndexStmt *stmt, IndexElem *element, const char *colname, Oid opclass,
+				 Oid typid, int elevel, bool *is_trgm)
+{
+	Oid			other = compact_trgm_class(opclass, typid, is_trgm);
+	char	   *named = NameListToString(element->opclass);
+	HeapTuple	tuple;
+	Form_pg_opclass form;
+
+	if (!OidIsValid(other) || stmt->isconstraint || stmt->excludeOpNames != NIL)
+		return false;
+	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(other));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	element->opclass = list_make2(makeString(get_namespace_name(form->opcnamespace)),
+								  makeString(pstrdup(NameStr(form->opcname))));
+	ReleaseSysCache(tuple);
+	ereport(elevel,
+			(errmsg("index on column \"%s\" of table \"%s\" gets operator class \"%s\" instead of \"%s\"",
+					colname, stmt->relation->relname, strVal(lsecond(element->opclass)), named)));
+
+	return true;
+}
+
 /* Change one element of the index if necessary, and report the change. */
 static void
 adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elevel)
@@ -142,6 +253,9 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	AttrNumber	attnum;
 	Oid			typid;
 	Oid			default_class;
+	Oid			opclass = InvalidOid;
+	bool		is_trgm = false;
+	CompactStringKind kind;
 	char	   *opclass_name = NULL;
 	ColumnRef  *ref;
 	TypeCast   *cast;
@@ -152,18 +266,22 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	if (attnum <= 0)
 		return;
 	typid = getBaseType(get_atttype(relid, attnum));
-	if (compact_string_kind(typid) == COMPACT_STRING_NONE)
+	if (element->opclass != NIL)
+	{
+		opclass = get_opclass_oid(amid, element->opclass, true);
+		if (!OidIsValid(opclass) ||
+			adapt_trgm_class(stmt, element, colname, opclass, typid, elevel, &is_trgm))
+			return;
+	}
+	kind = compact_string_kind(typid);
+	if (kind == COMPACT_STRING_NONE)
 		return;
 	default_class = GetDefaultOpClass(typid, amid);
 
 	if (element->opclass != NIL)
 	{
-		Oid			opclass = get_opclass_oid(amid, element->opclass, true);
-		Oid			input;
+		Oid			input = get_opclass_input_type(opclass);
 
-		if (!OidIsValid(opclass))
-			return;
-		input = get_opclass_input_type(opclass);
 		if (input != TEXTOID && input != VARCHAROID && input != BPCHAROID)
 			return;
 		opclass_name = NameListToString(element->opclass);
@@ -216,6 +334,9 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 			 opclass_name != NULL ?
 			 errdetail("Operator class \"%s\" does not accept type %s.", opclass_name, format_type_be(typid)) :
 			 errdetail("Access method \"%s\" has no operator class for type %s.", stmt->accessMethod, format_type_be(typid)),
+			 is_trgm && kind == COMPACT_STRING_TEXT ?
+			 errhint("The index serves conditions on %s::text. For an index that serves conditions on %s, run CREATE EXTENSION compact_trgm, and create the index again.",
+					 quote_identifier(colname), quote_identifier(colname)) :
 			 errhint("The index serves conditions on %s::text.", quote_identifier(colname))));
 }
 

@@ -689,6 +689,8 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 		foreach(lc, views)
 			saved = lappend(saved, compact_convert_save_view(advice, lfirst_oid(lc), converted));
 
+		compact_convert_recreate_indexes(advice, chosen);
+
 		/* ALTER TABLE refuses a table that is open elsewhere in this session */
 		table_close(advice->rel, NoLock);
 		(void) compact_convert_chosen_attnums(advice, chosen, &nchosen);

@@ -70,6 +70,9 @@ extern bool *compact_convert_choose_columns(const Advice *advice, ArrayType *nam
 extern void compact_convert_columns(Advice *advice, bool *chosen,
 									const ConvertOptions *options, ReturnSetInfo *rsinfo);
 
+/* compact_convert_index.c */
+extern void compact_convert_recreate_indexes(Advice *advice, const bool *chosen);
+
 /* compact_convert_view.c */
 extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);
 extern void compact_convert_execute_as_owner(const SavedView *saved, const char *sql);

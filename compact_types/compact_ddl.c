@@ -741,6 +741,7 @@ compact_ddl_set_deparse_gucs(void)
 		{"array_nulls", "on"},
 		{"compact_types.auto", "off"},
 		{"datestyle", "ISO"},
+		{"default_tablespace", ""},
 		{"extra_float_digits", "3"},
 		{"intervalstyle", "postgres"},
 		{"standard_conforming_strings", "on"},

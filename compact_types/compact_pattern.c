@@ -36,6 +36,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
@@ -565,16 +567,34 @@ PATTERN_ESTIMATOR(compact_types_icregexeqsel, icregexeq, false)
 PATTERN_ESTIMATOR(compact_types_icregexnesel, icregexeq, true)
 PATTERN_ESTIMATOR(compact_types_prefixsel, starts_with, false)
 
+/* Return the expression as text, or NULL if its type has no cast to text. */
+Node *
+compact_as_text(PlannerInfo *root, Node *expr)
+{
+	Oid			funcid;
+
+	if (find_coercion_pathway(TEXTOID, exprType(expr), COERCION_IMPLICIT, &funcid) != COERCION_PATH_FUNC)
+		return NULL;
+
+	return eval_const_expressions(root,
+								  (Node *) makeFuncExpr(funcid, TEXTOID, list_make1(expr),
+														exprCollation(expr), exprCollation(expr),
+														COERCE_IMPLICIT_CAST));
+}
+
 /*
- * Answer SupportRequestIndexCondition for "=".  The operator class of the
- * index contains the operator, but the index has another collation.  Return
- * the same condition in the collation of the index.
+ * Answer SupportRequestIndexCondition for "=", in two cases.  The operator
+ * class of the index contains the operator, but the index has another
+ * collation.  Return the same condition in the collation of the index.  Or it
+ * is a class for trigrams, which contains only the operator with text.  Return
+ * the condition with that operator.
  */
 static Node *
 equal_index_condition(SupportRequestIndexCondition *req)
 {
 	OpExpr	   *clause = (OpExpr *) req->node;
 	Expr	   *key;
+	Node	   *value;
 	Oid			opno;
 	TypeCacheEntry *typcache;
 
@@ -586,19 +606,28 @@ equal_index_condition(SupportRequestIndexCondition *req)
 		!get_collation_isdeterministic(req->indexcollation))
 		return NULL;
 
-	/* all families of our types contain the "=" of the btree family */
+	/* an operator that is "=" in an index is "=" in the btree family, too */
 	key = list_nth(clause->args, req->indexarg);
 	opno = req->indexarg == 0 ? clause->opno : get_commutator(clause->opno);
 	typcache = lookup_type_cache(exprType((Node *) key), TYPECACHE_BTREE_OPFAMILY);
 	if (!OidIsValid(opno) || !OidIsValid(typcache->btree_opf) ||
-		get_op_opfamily_strategy(opno, typcache->btree_opf) != BTEqualStrategyNumber ||
-		!op_in_opfamily(opno, req->opfamily))
+		get_op_opfamily_strategy(opno, typcache->btree_opf) != BTEqualStrategyNumber)
 		return NULL;
+	value = list_nth(clause->args, 1 - req->indexarg);
+	if (!op_in_opfamily(opno, req->opfamily))
+	{
+		opno = operator_of_type(exprType((Node *) key), BTEqualStrategyNumber);
+		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily) ||
+			exprType(value) != exprType((Node *) key))
+			return NULL;
+		value = compact_as_text(req->root, value);
+		if (value == NULL)
+			return NULL;
+	}
 
 	req->lossy = false;
 
-	return (Node *) list_make1(make_opclause(opno, BOOLOID, false, key,
-											 list_nth(clause->args, 1 - req->indexarg),
+	return (Node *) list_make1(make_opclause(opno, BOOLOID, false, key, (Expr *) value,
 											 InvalidOid, req->indexcollation));
 }
 

@@ -53,6 +53,10 @@ compact_char_strlen(const char *value, int typlen)
 /* compact_char.c */
 extern text *compact_char_arg_text(FunctionCallInfo fcinfo, int argno);
 
+/* compact_pattern.c */
+struct PlannerInfo;				/* avoid including nodes/pathnodes.h here */
+extern Node *compact_as_text(struct PlannerInfo *root, Node *expr);
+
 /* compact_types.c */
 extern bool compact_collation_is_c(Oid collid, Oid typid);
 extern Oid	compact_last_collid;
@@ -92,6 +96,7 @@ typedef enum CompactStringKind
 } CompactStringKind;
 
 extern CompactStringKind compact_string_kind(Oid typid);
+extern Oid	compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm);
 extern void compact_auto_index(IndexStmt *stmt);
 
 #endif							/* COMPACT_TYPES_H */
