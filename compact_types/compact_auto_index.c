@@ -335,7 +335,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 			 errdetail("Operator class \"%s\" does not accept type %s.", opclass_name, format_type_be(typid)) :
 			 errdetail("Access method \"%s\" has no operator class for type %s.", stmt->accessMethod, format_type_be(typid)),
 			 is_trgm && kind == COMPACT_STRING_TEXT ?
-			 errhint("The index serves conditions on %s::text. For an index that serves conditions on %s, run CREATE EXTENSION compact_trgm, and create the index again.",
+			 errhint("The index serves conditions on %s::text.  For an index that serves conditions on %s, run CREATE EXTENSION compact_trgm, and create the index again.",
 					 quote_identifier(colname), quote_identifier(colname)) :
 			 errhint("The index serves conditions on %s::text.", quote_identifier(colname))));
 }

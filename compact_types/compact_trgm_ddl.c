@@ -160,20 +160,20 @@ class_operators(const TypeDdl *ddl, bool distances)
 }
 
 static void
-create_gin_class(const TypeDdl *ddl, const TypeDdl *trgm, const char *class_schema)
+create_gin_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *class_schema)
 {
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
 
 	compact_ddl_create_function(ddl, "gin_extract_value_trgm", psprintf("%s, internal", type),
 								"internal", "compact_text_gin_extract_value_trgm", "IMMUTABLE");
-	compact_ddl_create_function(trgm, "gin_extract_query_trgm",
+	compact_ddl_create_function(from_trgm, "gin_extract_query_trgm",
 								psprintf("%s, internal, int2, internal, internal, internal, internal", type),
 								"internal", "gin_extract_query_trgm", "IMMUTABLE");
-	compact_ddl_create_function(trgm, "gin_trgm_consistent",
+	compact_ddl_create_function(from_trgm, "gin_trgm_consistent",
 								psprintf("internal, int2, %s, int4, internal, internal, internal, internal", type),
 								"bool", "gin_trgm_consistent", "IMMUTABLE");
-	compact_ddl_create_function(trgm, "gin_trgm_triconsistent",
+	compact_ddl_create_function(from_trgm, "gin_trgm_triconsistent",
 								psprintf("internal, int2, %s, int4, internal, internal, internal", type),
 								"\"char\"", "gin_trgm_triconsistent", "IMMUTABLE");
 	compact_ddl_execute("CREATE OPERATOR CLASS %s.gin_compact_trgm_ops FOR TYPE %s USING gin AS %s"
@@ -190,16 +190,16 @@ create_gin_class(const TypeDdl *ddl, const TypeDdl *trgm, const char *class_sche
 }
 
 static void
-create_gist_class(const TypeDdl *ddl, const TypeDdl *trgm, const char *class_schema,
+create_gist_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *class_schema,
 				  const char *trgm_schema)
 {
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
 
-	compact_ddl_create_function(trgm, "gtrgm_consistent",
+	compact_ddl_create_function(from_trgm, "gtrgm_consistent",
 								psprintf("internal, %s, int2, oid, internal", type),
 								"bool", "gtrgm_consistent", "IMMUTABLE");
-	compact_ddl_create_function(trgm, "gtrgm_distance",
+	compact_ddl_create_function(from_trgm, "gtrgm_distance",
 								psprintf("internal, %s, int2, oid, internal", type),
 								"float8", "gtrgm_distance", "IMMUTABLE");
 	compact_ddl_create_function(ddl, "gtrgm_compress", "internal", "internal",
@@ -300,7 +300,7 @@ Datum
 compact_types_create_trgm(PG_FUNCTION_ARGS)
 {
 	TypeDdl		ddl;
-	TypeDdl		trgm;
+	TypeDdl		from_trgm;
 	const char *class_schema;
 	int			nestlevel;
 
@@ -314,11 +314,11 @@ compact_types_create_trgm(PG_FUNCTION_ARGS)
 	class_schema = quote_identifier(get_namespace_name(compact_ddl_creation_schema()));
 	nestlevel = compact_ddl_set_gucs();
 	ddl.type = compact_ddl_argument_type(&ddl, "compact_text_out");
-	trgm = ddl;
-	trgm.library = "'$libdir/pg_trgm'";
+	from_trgm = ddl;
+	from_trgm.library = "'$libdir/pg_trgm'";
 	create_operators(&ddl);
-	create_gin_class(&ddl, &trgm, class_schema);
-	create_gist_class(&ddl, &trgm, class_schema, find_trgm_schema());
+	create_gin_class(&ddl, &from_trgm, class_schema);
+	create_gist_class(&ddl, &from_trgm, class_schema, find_trgm_schema());
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

@@ -1,14 +1,17 @@
 --
--- Show the privileges of every user on the extension, one of its string types and one of its
--- decimal types.  A new object on which PUBLIC has a privilege changes the output.
+-- Show the privileges of every user on the extension, one of its string types, one of its decimal
+-- types and compact_trgm.  A new object on which PUBLIC has a privilege changes the output.
 --
 CREATE EXTENSION compact_char8;
 CREATE EXTENSION compact_decimal4_2;
+SET client_min_messages = warning;
+CREATE EXTENSION compact_trgm CASCADE;
+RESET client_min_messages;
 SET search_path = pg_catalog;
 CREATE TEMP VIEW members AS
 SELECT e.extname, d.classid, d.objid
 FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
-WHERE e.extname IN ('compact_types', 'compact_char8', 'compact_decimal4_2');
+WHERE e.extname IN ('compact_types', 'compact_char8', 'compact_decimal4_2', 'compact_trgm');
 CREATE TEMP VIEW granted AS
 SELECT m.extname, m.classid, m.objid, a.kind, a.name, x.grantee, x.privilege_type, x.is_grantable
 FROM members m
@@ -55,4 +58,4 @@ SELECT count(*) FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg
 SELECT count(*) FROM members JOIN pg_type t ON t.oid = objid WHERE classid = 'pg_type'::regclass AND typowner <> 10;
 DROP VIEW callers, granted, members;
 RESET search_path;
-DROP EXTENSION compact_char8, compact_decimal4_2;
+DROP EXTENSION compact_char8, compact_decimal4_2, compact_trgm, pg_trgm;

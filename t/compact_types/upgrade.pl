@@ -17,6 +17,8 @@ CREATE SCHEMA other;
 CREATE EXTENSION compact_char8 SCHEMA other;
 SELECT compact_types.create_char(100);
 CREATE EXTENSION amcheck;
+CREATE EXTENSION pg_trgm SCHEMA other;
+CREATE EXTENSION compact_trgm SCHEMA other;
 CREATE TABLE t (k compact_char24 PRIMARY KEY, c other.compact_char8, w compact_char100, a compact_char24[], b char(24));
 CREATE INDEX t_hash ON t USING hash (k);
 CREATE INDEX t_w ON t (w);
@@ -24,6 +26,8 @@ INSERT INTO t SELECT 'key ' || i, i % 1000, 'wide ' || i % 77, ARRAY['x', 'y' ||
 FROM generate_series(1, 20000) i;
 CREATE TABLE s (k compact_text PRIMARY KEY, t text, m compact_text(60), a compact_text[]);
 CREATE INDEX s_hash ON s USING hash (m);
+CREATE INDEX s_gin ON s USING gin (k other.gin_compact_trgm_ops);
+CREATE INDEX s_gist ON s USING gist (m other.gist_compact_trgm_ops(siglen = 32));
 INSERT INTO s SELECT x, x, left(x, 60), ARRAY[x] FROM (SELECT DISTINCT CASE i % 6 WHEN 0 THEN md5(i::text) WHEN 1 THEN 'the name of user ' || i
   WHEN 2 THEN i::text WHEN 3 THEN md5(i::text)::uuid::text WHEN 4 THEN repeat('server ' || i || ' ', i % 50) ELSE '東京都' || i END AS x
   FROM generate_series(1, 6000) i) y;
@@ -91,6 +95,25 @@ SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE k <> t OR NOT record_image_eq(ROW(k), ROW(t::compact_text))),
        count(*) FILTER (WHERE NOT EXISTS (SELECT FROM s y WHERE y.k = x.t)) FROM s x
 SQL
+foreach my $index ([ 'k', 's_gin' ], [ 'm', 's_gist' ])
+{
+	my ($column, $name) = @$index;
+
+	like(
+		$new->safe_psql(
+			'app',
+			qq{SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT * FROM s WHERE $column LIKE '%user 12%'}
+		),
+		qr/Bitmap Index Scan on $name\b/,
+		"$name: an index of trigrams serves LIKE");
+	is( $new->safe_psql(
+			'app',
+			qq{SET enable_seqscan = off; SELECT count(*) FROM s WHERE $column LIKE '%user 12%'; SET enable_seqscan = on;
+			SELECT count(*) FROM s WHERE $column\::text LIKE '%user 12%'}
+		),
+		"19\n19",
+		"$name: the index finds the rows");
+}
 like(
 	$new->safe_psql(
 		'app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
@@ -98,7 +121,7 @@ like(
 	'an index serves text');
 is( $new->safe_psql(
 		'app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
-	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_types",
+	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_trgm\ncompact_types",
 	'the extensions are the same');
 is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extension');
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype

@@ -77,12 +77,15 @@ foreach my $feature (@features)
 my %versions;
 foreach my $feature (lines('tools/feature-list'))
 {
-	my ($extension) = read_file("$top/$feature/Makefile") =~ /^EXTENSION = (\w+)$/m;
-	my $version = field(read_file("$top/$feature/$extension.control"), 'default_version');
+	my $makefile = read_file("$top/$feature/Makefile");
+	foreach my $extension ($makefile =~ /^(?:EXTENSION = |FURTHER_DATA = )(\w+)/mg)
+	{
+		my $version = field(read_file("$top/$feature/$extension.control"), 'default_version');
 
-	ok(-f "$top/$feature/$extension--$version.sql", "$extension has a script of version $version")
-	  or next;
-	push @{ $versions{$version} }, $extension;
+		ok( -f "$top/$feature/$extension--$version.sql",
+			"$extension has a script of version $version") or next;
+		push @{ $versions{$version} }, $extension;
+	}
 }
 my @generated = read_file("$top/compact_types/Makefile") =~ /default_version = '([^']+)'/g;
 is(scalar(@generated), 2, 'the generated control files are found');

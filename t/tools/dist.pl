@@ -27,18 +27,20 @@ like(read_file("$top/LICENSE"), qr/PostgreSQL License/, 'is that of LICENSE');
 my %provides;
 foreach my $feature (split /\n/, `cd $top && grep -v '^#' tools/feature-list`)
 {
-	my ($control) = grep { !/compact_(?:char|decimal)/ } glob "$top/$feature/*.control";
-	my %has = read_file($control) =~ /^(comment|default_version) = '(.*)'$/mg;
-	my ($extension) = $control =~ /(\w+)\.control$/;
+	foreach my $control (grep { !/compact_(?:char|decimal)\d/ } glob "$top/$feature/*.control")
+	{
+		my %has = read_file($control) =~ /^(comment|default_version) = '(.*)'$/mg;
+		my ($extension) = $control =~ /(\w+)\.control$/;
 
-	$provides{$extension} = {
-		file => "$feature/$extension--$has{default_version}.sql",
-		docfile => "$feature/README.md",
-		version => "$has{default_version}.0",
-		abstract => $has{comment} =~ s/''/'/gr
-	};
+		$provides{$extension} = {
+			file => "$feature/$extension--$has{default_version}.sql",
+			docfile => "$feature/README.md",
+			version => "$has{default_version}.0",
+			abstract => $has{comment} =~ s/''/'/gr
+		};
+	}
 }
-is(scalar(keys %provides), 7, 'the control files are found');
+is(scalar(keys %provides), 8, 'the control files are found');
 is_deeply($meta->{provides}, \%provides,
 	'META.json names the extensions as their control files do');
 ok(-f "$top/$_", $_) foreach map { @$_{qw(file docfile)} } values %provides;
