@@ -657,7 +657,8 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 		refuse(advice, chosen,
 			   list_concat(compact_advise_unrestorable(advice, views),
 						   compact_advise_foreign_constants(advice, views)), options);
-		compact_convert_check_view_owners(views);
+		foreach(lc, views)
+			compact_convert_check_owner(lfirst_oid(lc), "view");
 	}
 
 	for (int i = 0; i < advice->ncolumns; i++)

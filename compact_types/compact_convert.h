@@ -76,7 +76,7 @@ extern void compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 /* compact_convert_view.c */
 extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);
 extern void compact_convert_execute_as_owner(const SavedView *saved, const char *sql);
-extern void compact_convert_check_view_owners(List *views);
+extern void compact_convert_check_owner(Oid relid, const char *kind);
 extern void compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved);
 
 /* compact_revert_note.c */

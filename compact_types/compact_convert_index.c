@@ -73,6 +73,7 @@ compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 
 		if (is_recreated(advice, chosen, index))
 		{
+			compact_convert_check_owner(RelationGetRelid(index), "index");
 			advice->prepare = lappend(advice->prepare, psprintf("DROP INDEX %s", name));
 			advice->complete = lappend(advice->complete, pg_get_indexdef_string(RelationGetRelid(index)));
 			comment = GetComment(RelationGetRelid(index), RelationRelationId, 0);

@@ -217,12 +217,12 @@ compact_convert_execute_as_owner(const SavedView *saved, const char *sql)
 }
 
 /*
- * Check that each view's owner still has the privileges to create the view.
- * Every statement on a view runs as its owner, who had the privileges at the
+ * Check that the owner of the view or index still has the privileges to create
+ * it.  Every statement on it runs as its owner, who had the privileges at the
  * time of creation.  Check this before anything changes.
  */
 void
-compact_convert_check_view_owners(List *views)
+compact_convert_check_owner(Oid relid, const char *kind)
 {
 	static const struct
 	{
@@ -232,37 +232,31 @@ compact_convert_check_view_owners(List *views)
 		{ACL_USAGE, "USAGE"},
 		{ACL_CREATE, "CREATE"}
 	};
-	ListCell   *lc;
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
 
-	foreach(lc, views)
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	for (int i = 0; i < (int) lengthof(privileges); i++)
 	{
-		Oid			view = lfirst_oid(lc);
-		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(view));
-		Form_pg_class form;
+		const char *schema = get_namespace_name(form->relnamespace);
+		const char *owner;
 
-		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for view %u", view);
-		form = (Form_pg_class) GETSTRUCT(tuple);
-		for (int i = 0; i < (int) lengthof(privileges); i++)
-		{
-			const char *schema = get_namespace_name(form->relnamespace);
-			const char *owner;
-
-			if (form->relpersistence == RELPERSISTENCE_TEMP ||
-				compat_has_schema_privilege(form->relnamespace, form->relowner, privileges[i].mode))
-				continue;
-			owner = GetUserNameFromId(form->relowner, false);
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("view %s cannot be created again by its owner",
-							quote_qualified_identifier(schema, NameStr(form->relname))),
-					 errdetail("Role \"%s\" has no %s privilege on schema \"%s\".",
-							   owner, privileges[i].name, schema),
-					 errhint("GRANT %s ON SCHEMA %s TO %s; or drop the view first.",
-							 privileges[i].name, quote_identifier(schema), quote_identifier(owner))));
-		}
-		ReleaseSysCache(tuple);
+		if (form->relpersistence == RELPERSISTENCE_TEMP ||
+			compat_has_schema_privilege(form->relnamespace, form->relowner, privileges[i].mode))
+			continue;
+		owner = GetUserNameFromId(form->relowner, false);
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("%s %s cannot be created again by its owner", kind,
+						quote_qualified_identifier(schema, NameStr(form->relname))),
+				 errdetail("Role \"%s\" has no %s privilege on schema \"%s\".",
+						   owner, privileges[i].name, schema),
+				 errhint("GRANT %s ON SCHEMA %s TO %s; or drop the %s first.",
+						 privileges[i].name, quote_identifier(schema), quote_identifier(owner), kind)));
 	}
+	ReleaseSysCache(tuple);
 }
 
 /*
