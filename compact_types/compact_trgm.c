@@ -45,16 +45,17 @@ trgm_function(PGFunction *address, const char *name)
 static Datum
 call_with_first(FunctionCallInfo fcinfo, PGFunction function, Datum first)
 {
-	LOCAL_FCINFO(call, 2);
+	LOCAL_FCINFO(call, 3);
 	Datum		result;
 
-	Assert(fcinfo->nargs <= 2);
+	/* GIN passes a third argument to extractValue, whatever its declaration */
+	Assert(fcinfo->nargs <= 3);
 	InitFunctionCallInfoData(*call, fcinfo->flinfo, fcinfo->nargs, fcinfo->fncollation,
 							 fcinfo->context, fcinfo->resultinfo);
 	call->args[0].value = first;
 	call->args[0].isnull = false;
-	if (fcinfo->nargs > 1)
-		call->args[1] = fcinfo->args[1];
+	for (int i = 1; i < fcinfo->nargs; i++)
+		call->args[i] = fcinfo->args[i];
 	result = function(call);
 	fcinfo->isnull = call->isnull;
 
