@@ -55,6 +55,7 @@ case "\$*" in
 	*'lintian --'*) exit \$(cat '$dir/lintian') ;;
 	*' install') mkdir -p '$chroots/bookworm.build/srv/build/pg-dense-0.9.0/debian/installed/usr' &&
 		touch '$chroots/bookworm.build/srv/build/pg-dense-0.9.0/debian/installed/usr/one' ;;
+	*dense.report*) exit \$(cat '$dir/image') ;;
 	*pg_createcluster*) cat '$dir/said' ;;
 esac
 SH
@@ -62,6 +63,7 @@ SH
 	write_file("$dir/$_", '')
 	  foreach 'bundle.mk', 'bundle_compat.h', 'sql/a', 'expected/a', 'specs/a',
 	  map { "$_/Makefile" } qw(compact_types toast_policy vertical_partition pg_dense);
+	write_file("$dir/image", 0);
 	write_file("$dir/package/usr/$_", '') foreach qw(one two share/doc/three);
 
 	# make_package(FILE...) - make a package of these files
@@ -74,7 +76,7 @@ SH
 	  "ok install\nok 15: CREATE EXTENSION alpha\n${regress}ok purge\nok no file is left\n";
 	my @files = ('./usr/one', './usr/share/doc/three');
 	foreach my $case (
-		[ 'all pass', 0, \@files, $said, 0, '8 passed, 0 failed' ],
+		[ 'all pass', 0, \@files, $said, 0, '9 passed, 0 failed' ],
 		[ 'lintian fails', 1, \@files, $said, 1, '7 passed, 1 failed' ],
 		[ 'a file too much', 0, [ @files, './usr/two' ], $said, 1, '7 passed, 1 failed' ],
 		[ 'a file is missing', 0, ['./usr/share/doc/three'], $said, 1, '7 passed, 1 failed' ],
@@ -103,6 +105,12 @@ SH
 
 	write_file("$dir/said", $said);
 	make_package(@files);
+	write_file("$dir/lintian", 0);
+	write_file("$dir/image", 1);
+	($code, $out, $err) = run_tool($dir, 'tools/debs', 'bookworm');
+	like($out, qr/^8 passed, 1 failed, 0 skipped\n\z/m, 'the steps of Dockerfile fail: counts')
+	  or diag $err;
+
 	($code, $out, $err) = run_tool($dir, 'tools/debs', '--build', 'bookworm');
 	like($out, qr/^2 passed, 0 failed, 0 skipped\n\z/m, '--build runs only the first two tests')
 	  or diag $err;
