@@ -277,7 +277,7 @@ sub work_on
 	for my $i (1 .. 2)
 	{
 		$sql .= "DELETE FROM $t WHERE id % 5 = $i;\n$vacuum";
-		$sql .= $put->("generate_series($i, $rows, 5) i ORDER BY hashint4(i * $seed)");
+		$sql .= $put->("generate_series($i, $rows, 5) i ORDER BY hashint4(i # $seed)");
 	}
 
 	# Use TIDs again without deduplication.  There are more entries than the pages have room for.
