@@ -30,6 +30,7 @@ help:
 	@echo "make server PROFILE=production PREFIX=DIR   build the patched server with the libraries of"
 	@echo "                     Debian's package (TLS, systemd, LLVM, ...), and install it in DIR with the"
 	@echo "                     extensions (default: build/MAJOR/production)"
+	@echo "make debs-server     build Debian packages of the patched server of one MAJOR, and test them"
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
 	@echo "make check-patches   check that every server-patch series applies exactly, alone and together,"
 	@echo "                     and that each patch compiles without a warning"
@@ -71,6 +72,10 @@ else
 	@tools/server $(MAJOR) $(if $(CASSERT),--cassert)
 endif
 
+debs-server:
+	@tools/deps build test
+	@tools/debs-server --major $(MAJOR)
+
 demo:
 	@tools/deps build bench
 	@tools/server $(MAJOR) dense
@@ -104,4 +109,4 @@ dist:
 		-o "build/dist/pg_dense-$$version.zip" HEAD; \
 	echo "build/dist/pg_dense-$$version.zip: $$(git -c safe.directory='$(CURDIR)' log -1 --format='%h %s')"
 
-.PHONY: help all install uninstall clean installcheck server demo bench check soak check-patches indent-check dist
+.PHONY: help all install uninstall clean installcheck server debs-server demo bench check soak check-patches indent-check dist

@@ -36,6 +36,8 @@ my @wrong = (
 	[ qr/unknown argument "20"/, 'tools/check-packages', '19', '20' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/debs', '--nonsense' ],
 	[ qr/unknown argument "bookworm"/, 'tools/debs', 'trixie', 'bookworm' ],
+	[ qr/unknown argument "--nonsense"/, 'tools/debs-server', '--nonsense' ],
+	[ qr/option --major needs a value/, 'tools/debs-server', '--major' ],
 	[ qr/no command given/, 'tools/cluster' ],
 	[ qr/unknown argument "nonsense"/, 'tools/cluster', 'nonsense' ],
 	[ qr/no instance name given/, 'tools/cluster', 'start' ],

@@ -30,7 +30,7 @@ case $* in *"$(cat build/dies 2> /dev/null || echo none)"*) echo 'no such thing'
 case $* in *"$(cat build/waits 2> /dev/null || echo none)"*) sleep 60 & child=$!; trap 'kill $child; exit 130' TERM; touch build/waiting; wait $child ;; esac
 echo '3 passed, 0 failed, 0 skipped'
 SH
-# Scripts replace tools/check-packages and tools/debs.  The first one has nothing to test.
+# Scripts replace the tools of packages.  The first one has nothing to test.
 write_file("$dir/tools/check-packages", <<'SH');
 #!/bin/bash
 echo "packages $*" >> build/asked
@@ -39,9 +39,10 @@ echo '0 passed, 0 failed, 1 skipped'
 SH
 write_file("$dir/tools/debs", <<'SH');
 #!/bin/bash
-echo "debs $*" >> build/asked
+echo "${0##*/} $*" >> build/asked
 echo '2 passed, 0 failed, 0 skipped'
 SH
+system_ok('cp', "$dir/tools/debs", "$dir/tools/debs-server");
 system_ok('mkdir', '-p', "$dir/build");
 system_ok(@git, 'init', '-q');
 system_ok(@git, 'add', '-A');
@@ -60,7 +61,7 @@ sub soak
 }
 
 my $all =
-  'tools, --leg 17-dense alpha, --leg 17-dense beta, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19, debs trixie';
+  'tools, --leg 17-dense alpha, --leg 17-dense beta, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19, debs trixie, debs-server --major 17';
 write_file("$dir/build/fails", '17-dense beta');
 my ($done, $out, $err) = soak();
 is($done, "1, $all", 'all parts run, also after a failed one');
@@ -105,7 +106,7 @@ like(
 	'an interrupt is reported');
 write_file("$dir/build/waits", 'none');
 is( (soak())[0],
-	'0, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19, debs trixie',
+	'0, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19, debs trixie, debs-server --major 17',
 	'the next run continues with the interrupted part');
 
 # another major version, single parts, the summary
@@ -126,8 +127,8 @@ like(
 	$summary,
 	qr/^\| packages:19 \| 0 \| 0 \| 1 \| /m,
 	'the summary has the version of the packages');
-like($summary, qr/^\| debs:trixie \| 2 \| 0 \| 0 \| /m, 'the summary has our own packages');
-is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 9, 'the summary has all parts');
+like($summary, qr/^\| debs(-server)?:\S+ \| 2 \| 0 \| 0 \| /m, 'the summary has our own packages');
+is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 10, 'the summary has all parts');
 
 # A part that was not run in this checkout keeps its row in the summary.
 write_file("$dir/build/summary.md",
