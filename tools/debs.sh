@@ -6,10 +6,10 @@
 # packages installed.
 #
 
-# shellcheck disable=SC2154	# common.sh and chroot.sh set the other variables
+# shellcheck disable=SC2034,SC2154	# the tools, common.sh and chroot.sh use and set the other variables
 
 # open_debs SUITE - skip if no chroots can be made here; lock the suite; set $suite, $home, $chroots,
-# and $log, the first part of the names of the logs
+# $log, the first part of the names of the logs, and name and version of the source package
 open_debs()
 {
 	suite=$1
@@ -23,6 +23,10 @@ open_debs()
 	need_tmp
 	trap interrupted INT TERM HUP
 	lock "debs-$suite"
+	source=$(awk '/^Source: / { print $2 }' "$top/debian/control.in")
+	version=$(sed -n "1s/^$source (\(.*\)) .*/\1/p" "$top/debian/changelog")
+	upstream=${version%-*}
+	tree=$source-$upstream
 }
 
 # use_base MEGABYTES - set $root, make the chroot SUITE.base unless it is complete, and get new
@@ -94,12 +98,8 @@ use_chroot()
 }
 
 #
-# The source package of pg_dense
+# The source package of pg_dense, and its folder $tree in /srv/build of a chroot
 #
-source=$(awk '/^Source: / { print $2 }' "$top/debian/control.in")
-version=$(sed -n "1s/^$source (\(.*\)) .*/\1/p" "$top/debian/changelog")
-upstream=${version%-*}
-tree=$source-$upstream
 
 # copy_sources - make the source package's folder and its tarball in /srv/build of the chroot
 #
@@ -165,8 +165,7 @@ sql()
 # name of the last test, which has to have run.
 run_tests()
 {
-	local rc=0
-	step "$suite: tests" "$log.tests.log" "" "${@:2}" || rc=$?
+	step "$suite: tests" "$log.tests.log" "" "${@:2}" || true
 	grep -E '^== |^(not )?ok |^test .*\.\.\. ' "$log.tests.log" | sed 's/   */ /g' || true
 	count_regress "$log.tests.log" 0
 	passed=$((passed + $(grep -c -E '^ok ([0-9]+: |[^0-9 ])' "$log.tests.log" || true)))
@@ -177,7 +176,7 @@ run_tests()
 # end_tests - remove the chroot $root if no test has failed
 end_tests()
 {
-	if [ $failed = 0 ]; then
+	if [ "$failed" = 0 ]; then
 		rm -rf --one-file-system "$root"
 	else
 		note "full log in \"$log.tests.log\""
