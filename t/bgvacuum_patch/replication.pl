@@ -28,7 +28,7 @@ needs_patch('bgvacuum_patch', 'bgvacuum');
 
 my $stock_path = stock_path();
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
-my $transactions = $ENV{PGDENSE_SOAK} ? 20000 : 300;
+my $transactions = $ENV{PGDENSE_SOAK} ? 3000 : 300;
 
 my $conf = <<'CONF';
 max_connections = 100
