@@ -162,6 +162,23 @@ sub databases
 		'SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname');
 }
 
+# Return whether the standby replays WAL up to this location.  It may take long if it is far behind,
+# so stop only if it makes no progress.
+sub replays
+{
+	my ($lsn) = @_;
+	my $before = '';
+
+	while (1)
+	{
+		my $now = $standby->safe_psql('postgres', 'SELECT pg_last_wal_replay_lsn()');
+		return 0 if $now eq $before;
+		$before = $now;
+		return 1
+		  if $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'");
+	}
+}
+
 # Check that the standby has replayed all WAL without an error, and has the same rows.
 sub same_on_standby
 {
@@ -169,10 +186,7 @@ sub same_on_standby
 	my $lsn = $primary->lsn('insert');
 
 	# A server that has died cannot be queried.
-	if (!ok(eval {
-				$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'");
-			},
-			"$what: the standby replays all WAL"))
+	if (!ok(eval { replays($lsn) }, "$what: the standby replays all WAL"))
 	{
 		log_is_clean($standby, "$what, standby");
 		$standby->{_pid} = undef if !-e $standby->data_dir . '/postmaster.pid';
