@@ -248,6 +248,9 @@ propose_integer(Advice *advice, AdviseColumn *column)
 				add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
 			else
 				add_driver_risk(column);
+			if (type->arithmetic != INTEGER_int4)
+				add_risk(column, psprintf("%s and int4 have no common type, so coalesce(%s, 0) will be refused",
+										  type->name, quote_identifier(NameStr(att->attname))));
 			column->by_name = !asked;
 		}
 		return;

@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * compact_scalar.c
- *	  Integers that are narrower than int4, as listed in compact_scalar_list.h.
+ *	  The narrow integers, as listed in compact_scalar_list.h.
  *
  * The narrow integers have implicit casts to the wider numeric types.  The
  * narrow integers have comparison and arithmetic operators with every integer
- * type.  Arithmetic returns int8 if one operand is int8, otherwise int4.  A
- * difference or product of two columns must not fail because the columns are
- * narrow; the range is checked when a value is stored.  Bitwise operations of
- * a type with itself return that type, because their result is in its range.
- * The result of a negation, a complement or a shift may be outside the range
- * of an unsigned type, so these operations return int4.
+ * type.  Arithmetic returns int8 if one operand is int8, or is a narrow type
+ * whose values int4 does not hold; otherwise int4.  A difference or product of
+ * two columns must not fail because the columns are narrow; the range is
+ * checked when a value is stored.  Bitwise operations of a type with itself
+ * return that type, because their result is in its range.  The result of a
+ * negation, a complement or a shift may be outside the range of an unsigned
+ * type, so these operations return the result type of arithmetic.
  *
  * All work is done in 64 bits, so that one expression serves every pair of
  * types.  A datum is sign-extended, as fetch_att() makes it from the row.
@@ -54,14 +55,20 @@
 #define EXPAND(...)		__VA_ARGS__
 #define NARROW_INTEGERS_LATER()		NARROW_INTEGERS
 
-#define PAIR_WITH_NARROW(right, bytes, min, max, twin, comment, M, left) \
-	M(left, right, int4)
-#define PAIRS_WITH_CORE(core, bytes, min, max, typid, name, result, M, narrow) \
-	M(narrow, core, result) \
-	M(core, narrow, result)
-#define PAIRS_OF(left, bytes, min, max, twin, comment, M) \
-	LATER(NARROW_INTEGERS_LATER)()(PAIR_WITH_NARROW, M, left) \
-	CORE_INTEGERS(PAIRS_WITH_CORE, M, left)
+/* the wider one of two results of arithmetic */
+#define WIDER_int4_int4		int4
+#define WIDER_int4_int8		int8
+#define WIDER_int8_int4		int8
+#define WIDER_int8_int8		int8
+
+#define PAIR_WITH_NARROW(right, bytes, min, max, arithmetic, twin, comment, M, left, result) \
+	M(left, right, WIDER_##result##_##arithmetic)
+#define PAIRS_WITH_CORE(core, bytes, min, max, typid, name, arithmetic, M, narrow, result) \
+	M(narrow, core, WIDER_##result##_##arithmetic) \
+	M(core, narrow, WIDER_##result##_##arithmetic)
+#define PAIRS_OF(left, bytes, min, max, arithmetic, twin, comment, M) \
+	LATER(NARROW_INTEGERS_LATER)()(PAIR_WITH_NARROW, M, left, arithmetic) \
+	CORE_INTEGERS(PAIRS_WITH_CORE, M, left, arithmetic)
 #define NARROW_PAIRS(M) \
 	EXPAND(NARROW_INTEGERS(PAIRS_OF, M))
 
@@ -94,7 +101,8 @@ integer_value(Datum datum, int bytes, bool is_signed)
 				return (int8) big_endian[0] * 0x10000 + (big_endian[1] << 8 | big_endian[2]);
 			return big_endian[0] << 16 | big_endian[1] << 8 | big_endian[2];
 		case 4:
-			return (int64) DatumGetInt32(datum);
+			return is_signed ? (int64) DatumGetInt32(datum) :
+				(int64) (uint32) DatumGetInt32(datum);
 		default:
 			return DatumGetInt64(datum);
 	}
@@ -155,11 +163,15 @@ narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
 			 compact_range_hint(wide)));
 }
 
-/* Return the type to propose for a value that a narrow type does not hold. */
+/*
+ * Return the type to propose for a value that a narrow type does not hold.
+ * The type also holds the values up to max, the greatest one of the narrow
+ * type.
+ */
 static const char *
-wide_type(int64 value)
+wide_type(int64 value, int64 max)
 {
-	return value >= PG_INT32_MIN && value <= PG_INT32_MAX ? "int4" : "int8";
+	return value >= PG_INT32_MIN && Max(value, max) <= PG_INT32_MAX ? "int4" : "int8";
 }
 
 /* Return the value, or raise an error if it is out of range. */
@@ -169,7 +181,7 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 	if (unlikely(value < min || value > max))
 	{
 		if (narrow)
-			narrow_out_of_range(psprintf(INT64_FORMAT, value), wide_type(value),
+			narrow_out_of_range(psprintf(INT64_FORMAT, value), wide_type(value, max),
 								min, max, type, NULL);
 		out_of_range(type);
 	}
@@ -208,14 +220,15 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 
 /*
  * Stop the compiler at other types, because the functions would not suit them.
- * Wider types would need another hash function and other result types of
- * arithmetic.  If a type had a smaller range than its bytes hold, the bitwise
+ * Wider types would need another hash function, and values that int64 does not
+ * hold.  If a type had a smaller range than its bytes hold, the bitwise
  * operators could give a value out of this range.
  */
 #define NARROW_INTEGER_FUNCTIONS(type, bytes, min, max, ...) \
-	StaticAssertDecl(bytes <= 3 && ((min) == 0 || (min) == -(INT64CONST(1) << (8 * bytes - 1))) && \
-					 (max) - (min) == (INT64CONST(1) << 8 * bytes) - 1, \
-					 #type " does not have the full range of up to three bytes"); \
+	StaticAssertDecl((bytes <= 3 || (bytes == 4 && (min) == 0)) && \
+					 ((min) == 0 || (min) == -(INT64CONST(1) << (8 * bytes - 1))) && \
+					 (int64) (max) - (min) == (INT64CONST(1) << 8 * bytes) - 1, \
+					 #type " does not have the full range of its bytes"); \
 	INTEGER_FUNCTIONS(type, bytes, min, max, #type, true)
 
 #define CORE_INTEGER_FUNCTIONS(type, bytes, min, max, typid, name, ...) \
@@ -277,12 +290,54 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 	if (overflow || value < min || value > max)
 	{
 		narrow_out_of_range(psprintf("\"%s\"", str),
-							overflow ? "numeric" : wide_type(value),
+							overflow ? "numeric" : wide_type(value, max),
 							min, max, type, escontext);
 		return 0;
 	}
 
 	return value;
+}
+
+/*
+ * Write the decimal digits of a value of a narrow type with the given number
+ * of bytes, and return their number.  The buffer has 12 bytes.
+ */
+static pg_attribute_always_inline int
+integer_out(int64 value, int bytes, char *buffer)
+{
+	return bytes <= 3 ? pg_ltoa((int32) value, buffer) : pg_lltoa(value, buffer);
+}
+
+/* Read an integer in the binary format of a core type with that many bytes. */
+static pg_attribute_always_inline int64
+receive_integer(StringInfo buf, int bytes)
+{
+	switch (bytes)
+	{
+		case 2:
+			return (int16) pq_getmsgint(buf, 2);
+		case 4:
+			return (int32) pq_getmsgint(buf, 4);
+		default:
+			return pq_getmsgint64(buf);
+	}
+}
+
+/* Write an integer in that format. */
+static pg_attribute_always_inline void
+send_integer(StringInfo buf, int64 value, int bytes)
+{
+	switch (bytes)
+	{
+		case 2:
+			pq_sendint16(buf, (uint16) value);
+			break;
+		case 4:
+			pq_sendint32(buf, (uint32) value);
+			break;
+		default:
+			pq_sendint64(buf, (uint64) value);
+	}
 }
 
 /*
@@ -312,10 +367,10 @@ prepare_sort(SortSupport ssup,
 }
 
 /*
- * For each type T:
+ * For each type T, whose arithmetic gives A (int4 or int8):
  *	compact_T_in(cstring) returns T; errors: 22P02 for bad syntax, 22003
  *	compact_T_out(T) returns cstring
- *	compact_T_recv(internal) returns T: the format of int2 or int4; error 22003
+ *	compact_T_recv(internal) returns T: the format of the wide twin; error 22003
  *	compact_T_send(T) returns bytea
  *	compact_T_sortsupport(internal) returns void
  *	compact_T_hash(T) returns int4: the hash of an equal int2, int4 or int8
@@ -323,17 +378,18 @@ prepare_sort(SortSupport ssup,
  *	compact_T_in_range(T, T, int8, bool, bool) returns bool; error 22013 for a
  *		negative offset
  *	compact_T_larger(T, T), compact_T_smaller(T, T) return T
- *	compact_T_um(T) returns int4
+ *	compact_T_um(T) returns A
  *	compact_T_up(T) returns T: its argument
- *	compact_T_abs(T) returns int4
+ *	compact_T_abs(T) returns A
  *	compact_T_and(T, T), compact_T_or(T, T), compact_T_xor(T, T) return T
- *	compact_T_not(T) returns int4
- *	compact_T_shl(T, int4), compact_T_shr(T, int4) return int4, as for int4
- *	compact_T_sum(int8, T) returns int8: transition function; error 22003
+ *	compact_T_not(T) returns A
+ *	compact_T_shl(T, int4), compact_T_shr(T, int4) return A, as for type A
+ *	compact_T_sum(int8, T) returns int8: transition function, if A is int4;
+ *		error 22003
  *	compact_T_accum(internal, T), compact_T_accum_inv(internal, T) return
  *		internal: transition functions
  */
-#define NARROW_FUNCTIONS(type, bytes, min, max, twin, ...) \
+#define NARROW_FUNCTIONS(type, bytes, min, max, arithmetic, twin, ...) \
 	PG_FUNCTION_INFO_V1(compact_##type##_in); \
 	Datum \
 	compact_##type##_in(PG_FUNCTION_ARGS) \
@@ -346,18 +402,18 @@ prepare_sort(SortSupport ssup,
 	compact_##type##_out(PG_FUNCTION_ARGS) \
 	{ \
 		char	   *result = (char *) palloc(12); \
-		pg_ltoa((int32) type##_value(PG_GETARG_DATUM(0)), result); \
+		integer_out(type##_value(PG_GETARG_DATUM(0)), bytes, result); \
 		PG_RETURN_CSTRING(result); \
 	} \
-	StaticAssertDecl((int) twin##_BYTES > (bytes) && (int) twin##_BYTES <= 4, \
-					 #type " needs a wider type of at most four bytes"); \
+	StaticAssertDecl((int) twin##_BYTES > (bytes), #type " needs a wider type"); \
+	StaticAssertDecl((int) arithmetic##_BYTES > (bytes), \
+					 #type " needs a wider type for results of arithmetic"); \
 	PG_FUNCTION_INFO_V1(compact_##type##_recv); \
 	Datum \
 	compact_##type##_recv(PG_FUNCTION_ARGS) \
 	{ \
 		StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0); \
-		uint32		wire = pq_getmsgint(buf, twin##_BYTES); \
-		return type##_checked(twin##_BYTES == 2 ? (int64) (int16) wire : (int64) (int32) wire); \
+		return type##_checked(receive_integer(buf, twin##_BYTES)); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_send); \
 	Datum \
@@ -365,9 +421,10 @@ prepare_sort(SortSupport ssup,
 	{ \
 		StringInfoData buf; \
 		pq_begintypsend(&buf); \
-		pq_sendint(&buf, (uint32) type##_value(PG_GETARG_DATUM(0)), twin##_BYTES); \
+		send_integer(&buf, type##_value(PG_GETARG_DATUM(0)), twin##_BYTES); \
 		PG_RETURN_BYTEA_P(pq_endtypsend(&buf)); \
 	} \
+	/* only for three bytes at most, because the difference must be an int */ \
 	static int \
 	type##_sort_compare(Datum a, Datum b, SortSupport ssup) \
 	{ \
@@ -379,11 +436,13 @@ prepare_sort(SortSupport ssup,
 	{ \
 		return Int32GetDatum((int32) type##_value(original)); \
 	} \
+	/* a sign-extended datum of four bytes has the order of the unsigned value */ \
 	PG_FUNCTION_INFO_V1(compact_##type##_sortsupport); \
 	Datum \
 	compact_##type##_sortsupport(PG_FUNCTION_ARGS) \
 	{ \
-		prepare_sort((SortSupport) PG_GETARG_POINTER(0), type##_sort_compare, \
+		prepare_sort((SortSupport) PG_GETARG_POINTER(0), \
+					 bytes == 4 ? ssup_datum_unsigned_cmp : type##_sort_compare, \
 					 INTEGER_BY_REFERENCE(bytes) ? type##_abbrev_convert : NULL); \
 		PG_RETURN_VOID(); \
 	} \
@@ -429,7 +488,7 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_um(PG_FUNCTION_ARGS) \
 	{ \
-		PG_RETURN_INT32((int32) -type##_value(PG_GETARG_DATUM(0))); \
+		return arithmetic##_datum(-type##_value(PG_GETARG_DATUM(0))); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_up); \
 	Datum \
@@ -442,7 +501,7 @@ prepare_sort(SortSupport ssup,
 	compact_##type##_abs(PG_FUNCTION_ARGS) \
 	{ \
 		int64		value = type##_value(PG_GETARG_DATUM(0)); \
-		PG_RETURN_INT32((int32) (value < 0 ? -value : value)); \
+		return arithmetic##_datum(value < 0 ? -value : value); \
 	} \
 	BIT_FUNCTION(type, and, &) \
 	BIT_FUNCTION(type, or, |) \
@@ -451,10 +510,10 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_not(PG_FUNCTION_ARGS) \
 	{ \
-		PG_RETURN_INT32((int32) ~type##_value(PG_GETARG_DATUM(0))); \
+		return arithmetic##_datum(~type##_value(PG_GETARG_DATUM(0))); \
 	} \
-	SHIFT_FUNCTION(type, shl) \
-	SHIFT_FUNCTION(type, shr) \
+	SHIFT_FUNCTION(type, arithmetic, shl) \
+	SHIFT_FUNCTION(type, arithmetic, shr) \
 	PG_FUNCTION_INFO_V1(compact_##type##_sum); \
 	Datum \
 	compact_##type##_sum(PG_FUNCTION_ARGS) \
@@ -490,13 +549,13 @@ prepare_sort(SortSupport ssup,
 							type##_value(PG_GETARG_DATUM(1))); \
 	}
 
-#define SHIFT_FUNCTION(type, name) \
+#define SHIFT_FUNCTION(type, arithmetic, name) \
 	PG_FUNCTION_INFO_V1(compact_##type##_##name); \
 	Datum \
 	compact_##type##_##name(PG_FUNCTION_ARGS) \
 	{ \
-		return DirectFunctionCall2(int4##name, \
-								   Int32GetDatum((int32) type##_value(PG_GETARG_DATUM(0))), \
+		return DirectFunctionCall2(arithmetic##name, \
+								   arithmetic##_datum(type##_value(PG_GETARG_DATUM(0))), \
 								   PG_GETARG_DATUM(1)); \
 	}
 
@@ -644,14 +703,14 @@ NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
 
 /*
  * Arithmetic with integer_literal and integer_operand.  Values of these types
- * are stored as int8, but the result of arithmetic is int4, as with an operand
- * of type int4.
+ * are stored as int8, but the result of arithmetic has the same type as with
+ * an operand of type int4.
  */
 #define literal_value(datum)	int8_value(datum)
 
-#define LITERAL_FUNCTIONS(type, ...) \
-	ARITHMETIC_FUNCTIONS(type, literal, int4) \
-	ARITHMETIC_FUNCTIONS(literal, type, int4)
+#define LITERAL_FUNCTIONS(type, bytes, min, max, arithmetic, ...) \
+	ARITHMETIC_FUNCTIONS(type, literal, arithmetic) \
+	ARITHMETIC_FUNCTIONS(literal, type, arithmetic)
 
 NARROW_INTEGERS(LITERAL_FUNCTIONS)
 
@@ -729,7 +788,7 @@ float8_value(float8 number, int64 min, int64 max, const char *type)
 	compact_cast_##type##_json(PG_FUNCTION_ARGS) \
 	{ \
 		char		digits[12]; \
-		int			len = pg_ltoa((int32) type##_value(PG_GETARG_DATUM(0)), digits); \
+		int			len = integer_out(type##_value(PG_GETARG_DATUM(0)), bytes, digits); \
 		PG_RETURN_TEXT_P(cstring_to_text_with_len(digits, len)); \
 	}
 

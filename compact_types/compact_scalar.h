@@ -50,8 +50,9 @@ typedef struct CompactInteger
 	int64		min;
 	int64		max;
 	IntegerNumber twin;			/* wide twin of a narrow type */
-	IntegerNumber arithmetic;	/* result of arithmetic with a narrow type; of
-								 * two operands, the greater number is used */
+	IntegerNumber arithmetic;	/* result of arithmetic if an operand is
+								 * narrow; of two operands, the greater number
+								 * is used */
 	const char *comment;		/* of a narrow type */
 } CompactInteger;
 

@@ -242,7 +242,7 @@ typedef struct UnaryOperator
 {
 	const char *name;
 	const char *suffix;
-	bool		widens;			/* the result is int4 */
+	bool		widens;			/* the result is that of arithmetic */
 } UnaryOperator;
 
 static const UnaryOperator unary_operators[] = {
@@ -293,7 +293,8 @@ integer_storage(const CompactInteger *type)
 	if (INTEGER_BY_REFERENCE(type->bytes))
 		return psprintf("INTERNALLENGTH = %d, ALIGNMENT = char", type->bytes);
 
-	return type->bytes == 1 ? "LIKE = pg_catalog.\"char\"" : "LIKE = pg_catalog.int2";
+	return type->bytes == 1 ? "LIKE = pg_catalog.\"char\"" :
+		type->bytes == 2 ? "LIKE = pg_catalog.int2" : "LIKE = pg_catalog.int4";
 }
 
 /* Return true if the type is created now.  NULL stands for a core type. */
@@ -335,7 +336,7 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
  * exceed the range of the type.
  */
 static void
-create_literal_arithmetic(const TypeDdl *ddl)
+create_literal_arithmetic(const TypeDdl *ddl, const char *result)
 {
 	const char *name = ddl->name;
 	char	   *literal = psprintf("%s.integer_literal", ddl->schema);
@@ -347,14 +348,14 @@ create_literal_arithmetic(const TypeDdl *ddl)
 		char	   *function = psprintf("%s_integer_operand_%s", name, op->suffix);
 		char	   *symbol = psprintf("compact_%s_literal_%s", name, op->suffix);
 
-		create_operator(ddl, op->name, ddl->type, literal, "int4",
+		create_operator(ddl, op->name, ddl->type, literal, result,
 						psprintf("%s_integer_literal_%s", name, op->suffix),
 						symbol, op->commutes);
-		create_operator(ddl, op->name, literal, ddl->type, "int4",
+		create_operator(ddl, op->name, literal, ddl->type, result,
 						psprintf("integer_literal_%s_%s", name, op->suffix),
 						psprintf("compact_literal_%s_%s", name, op->suffix),
 						op->commutes);
-		create_operator(ddl, op->name, ddl->type, operand, "int4", function,
+		create_operator(ddl, op->name, ddl->type, operand, result, function,
 						symbol, false);
 		compact_ddl_execute("ALTER FUNCTION %s.%s(%s, %s) SUPPORT %s.comparison_support",
 							ddl->schema, function, ddl->type, operand, ddl->schema);
@@ -367,7 +368,7 @@ create_literal_arithmetic(const TypeDdl *ddl)
  * precision.
  */
 static void
-create_integer_operators(const TypeDdl *ddl, const char *symbol)
+create_integer_operators(const TypeDdl *ddl, const char *symbol, const char *result)
 {
 	const char *name = ddl->name;
 	const char *type = ddl->type;
@@ -376,7 +377,7 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const UnaryOperator *op = &unary_operators[i];
 
-		create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
+		create_operator(ddl, op->name, NULL, type, op->widens ? result : type,
 						psprintf("%s_%s", name, op->suffix),
 						psprintf("%s_%s", symbol, op->suffix), false);
 	}
@@ -396,7 +397,7 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const ArithmeticOperator *op = &shift_operators[i];
 
-		create_operator(ddl, op->name, type, "int4", "int4",
+		create_operator(ddl, op->name, type, "int4", result,
 						psprintf("%s_%s", name, op->suffix),
 						psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
@@ -405,12 +406,12 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	 * core has functions of these names: create ours in the schema of the
 	 * operators
 	 */
-	compact_ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS int4 AS %s, '%s_abs'"
+	compact_ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS %s AS %s, '%s_abs'"
 						" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
-						ddl->opschema, type, ddl->library, symbol);
-	compact_ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS int4 AS %s, '%s_%s_mod'"
+						ddl->opschema, type, result, ddl->library, symbol);
+	compact_ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS %s AS %s, '%s_%s_mod'"
 						" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
-						ddl->opschema, type, type, ddl->library, symbol, name);
+						ddl->opschema, type, type, result, ddl->library, symbol, name);
 	compact_ddl_execute("COMMENT ON FUNCTION %s.abs(%s) IS 'absolute value'",
 						ddl->opschema, type);
 	compact_ddl_execute("COMMENT ON FUNCTION %s.mod(%s, %s) IS 'modulus'",
@@ -422,20 +423,27 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
  * All types must already exist.
  */
 static void
-create_integer_parts(const TypeDdl *ddl)
+create_integer_parts(const TypeDdl *ddl, const CompactInteger *integer)
 {
 	const char *name = ddl->name;
 	const char *type = ddl->type;
 	char	   *symbol = psprintf("compact_%s", name);
+	const char *result = compact_integers[integer->arithmetic].name;
 
-	create_integer_operators(ddl, symbol);
-	create_literal_arithmetic(ddl);
+	create_integer_operators(ddl, symbol, result);
+	create_literal_arithmetic(ddl, result);
 	compact_ddl_create_extremes(ddl, symbol);
-	compact_ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
-									  psprintf("int8, %s", type), "int8",
-									  psprintf("%s_sum", symbol));
-	compact_ddl_create_sum(ddl, symbol, "compact_sum_int8", "compact_sum_avg",
-						   psprintf("%s_sum", name));
+	/* like core's sum(), sum up int4 as int8, and int8 as numeric */
+	if (integer->arithmetic == INTEGER_int4)
+	{
+		compact_ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
+										  psprintf("int8, %s", type), "int8",
+										  psprintf("%s_sum", symbol));
+		compact_ddl_create_sum(ddl, symbol, "compact_sum_int8", "compact_sum_avg",
+							   psprintf("%s_sum", name));
+	}
+	else
+		compact_ddl_create_sum(ddl, symbol, "compact_sum_numeric", "compact_sum_avg", NULL);
 
 	compact_ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
 								psprintf("%s_sortsupport", symbol), "IMMUTABLE");
@@ -477,9 +485,10 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 								compact_integer_is_unsigned(other) && type->max < other->max);
 		else
 		{
-			/* not implicit to int2, which can be too small for the value */
+			/* not implicit to a type that can be too small for the value */
 			create_integer_cast(ddl, ddl->name, ddl->type, other->name,
-								other->name, other->typid != INT2OID);
+								other->name, other->typid != INT2OID &&
+								other->max >= type->max);
 			create_integer_cast(ddl, other->name, other->name, ddl->name,
 								ddl->type, false);
 		}
@@ -627,7 +636,7 @@ create_integers(Oid funcid, Oid nspid, bool first)
 		if (!compact_integer_is_narrow(&compact_integers[i]))
 			continue;
 		if (is_new(ddls[i]))
-			create_integer_parts(ddls[i]);
+			create_integer_parts(ddls[i], &compact_integers[i]);
 		create_integer_casts(ddls, i);
 	}
 	extend_integer_families(ddls, first);
@@ -672,6 +681,8 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 									"internal", "compact_sum_deserialize", "IMMUTABLE");
 		compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
 										  "compact_sum_int8");
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_numeric", "internal", "numeric",
+										  "compact_sum_numeric_final");
 		compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
 										  "compact_sum_avg");
 		compact_ddl_create_stand_ins(&ddl);

@@ -16,9 +16,8 @@
 
 #include "compact_scalar.h"
 
-/* arithmetic of two narrow integers gives int4 */
-#define NARROW_INTEGER(type, bytes, min, max, twin, comment, ...) \
-	{#type, InvalidOid, bytes, min, max, INTEGER_##twin, INTEGER_int4, comment},
+#define NARROW_INTEGER(type, bytes, min, max, arithmetic, twin, comment, ...) \
+	{#type, InvalidOid, bytes, min, max, INTEGER_##twin, INTEGER_##arithmetic, comment},
 
 #define CORE_INTEGER(type, bytes, min, max, typid, name, arithmetic, ...) \
 	{#type, typid, bytes, min, max, INTEGER_##type, INTEGER_##arithmetic, NULL},

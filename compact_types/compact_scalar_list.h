@@ -22,25 +22,28 @@
 #define COMPACT_SCALAR_LIST_H
 
 /*
- * Narrow integers: name, bytes (1 to 3), smallest and greatest value, wide
- * twin, comment.
+ * Narrow integers: name, bytes (1 to 4), smallest and greatest value, result
+ * of arithmetic, wide twin, comment.
  *
- * The smallest value of an unsigned type is 0.  The wide twin is a core type
- * that holds every value of the narrow type.  The binary format of the narrow
- * type is the format of its wide twin.  revert() changes a column to the wide
- * twin if no former type of the column was recorded.  The SQL comment on the
- * type consists of the comment in the list and the range.  CREATE EXTENSION
- * creates the types in this order.
+ * The smallest value of an unsigned type is 0.  The result of arithmetic is
+ * int4, or int8 if int4 does not hold every value of the narrow type.  The
+ * wide twin is a core type that holds every value of the narrow type.  The
+ * binary format of the narrow type is the format of its wide twin.  revert()
+ * changes a column to the wide twin if no former type of the column was
+ * recorded.  The SQL comment on the type consists of the comment in the list
+ * and the range.  CREATE EXTENSION creates the types in this order.
  */
 #define NARROW_INTEGERS(M, ...) \
-	M(int1, 1, PG_INT8_MIN, PG_INT8_MAX, int2, \
+	M(int1, 1, PG_INT8_MIN, PG_INT8_MAX, int4, int2, \
 	  "signed integer of one byte", __VA_ARGS__) \
-	M(uint1, 1, 0, PG_UINT8_MAX, int2, \
+	M(uint1, 1, 0, PG_UINT8_MAX, int4, int2, \
 	  "unsigned integer of one byte", __VA_ARGS__) \
-	M(uint2, 2, 0, PG_UINT16_MAX, int4, \
+	M(uint2, 2, 0, PG_UINT16_MAX, int4, int4, \
 	  "unsigned integer of two bytes", __VA_ARGS__) \
-	M(uint3, 3, 0, 0xFFFFFF, int4, \
-	  "unsigned integer of three bytes", __VA_ARGS__)
+	M(uint3, 3, 0, 0xFFFFFF, int4, int4, \
+	  "unsigned integer of three bytes", __VA_ARGS__) \
+	M(uint4, 4, 0, PG_UINT32_MAX, int8, int8, \
+	  "unsigned integer of four bytes", __VA_ARGS__)
 
 /*
  * Core's integers: name, bytes, smallest and greatest value, OID, name in

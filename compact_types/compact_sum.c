@@ -197,6 +197,23 @@ compact_sum_int8(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) sum->low);
 }
 
+/*
+ * compact_sum_numeric(internal) returns numeric: the sum of integers.  The
+ * symbol is compact_sum_numeric_final, because compact_sum_numeric() is the
+ * function of the C code.
+ */
+PG_FUNCTION_INFO_V1(compact_sum_numeric_final);
+Datum
+compact_sum_numeric_final(PG_FUNCTION_ARGS)
+{
+	const CompactSum *sum = compact_sum_final_state(fcinfo);
+
+	if (sum == NULL)
+		PG_RETURN_NULL();
+
+	PG_RETURN_NUMERIC(compact_sum_numeric(sum, 0));
+}
+
 /* compact_sum_avg(internal) returns numeric: the average of integers */
 PG_FUNCTION_INFO_V1(compact_sum_avg);
 Datum

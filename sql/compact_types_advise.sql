@@ -76,6 +76,23 @@ ALTER TABLE computing DROP CONSTRAINT double;
 SELECT * FROM compact_types.convert('computing', narrow_keys => true, narrow => true);
 INSERT INTO computing VALUES (1, 3, 4, 4, 1);
 ANALYZE computing;
+-- advise() proposes uint4 for values that int4 does not hold, if none is negative.
+CREATE TABLE unsigned (crc int8 NOT NULL, checked int8 CHECK (checked BETWEEN 0 AND 4294967295), negative int8, medium int8, "no room" int8);
+INSERT INTO unsigned SELECT i * 2000000, i * 4294967::int8, i * 2000000 - 2000001, i * 1000000, i * 4294967::int8 FROM generate_series(1, 1000) i;
+INSERT INTO unsigned SELECT crc, checked, negative, medium, "no room" FROM unsigned;
+CREATE INDEX ON unsigned (crc);
+CREATE VIEW unsigned_view AS SELECT crc, count(checked) AS n FROM unsigned WHERE checked > 5 GROUP BY crc;
+SELECT column_name, proposed_type, reason, risk FROM compact_types.advise('unsigned', narrow => true);
+SELECT * FROM compact_types.convert('unsigned', '{crc,checked}', narrow => true);
+\d unsigned
+SELECT count(*), sum(crc), sum(checked), min(crc - 2000001), max(crc * 2) FROM unsigned;
+INSERT INTO unsigned VALUES (4294967295, 4294967295);
+INSERT INTO unsigned VALUES (4294967296, 1);
+INSERT INTO unsigned VALUES (-1, 1);
+SELECT column_name, old_type FROM compact_types.status WHERE relation = 'unsigned'::regclass;
+SELECT * FROM compact_types.revert('unsigned');
+SELECT count(*), sum(crc), max(checked), pg_typeof(max(crc)) FROM unsigned;
+DROP VIEW unsigned_view;
 -- There is no advice for a table without rows.
 CREATE TABLE empty (a int, b char(24));
 SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty', narrow => true);

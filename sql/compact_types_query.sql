@@ -23,6 +23,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN 'error ' || sqlstate;
 END $$;
+CREATE FUNCTION four(query text) RETURNS text LANGUAGE sql AS $$ SELECT regexp_replace(query, '\mu(2?)\M', 'b\1', 'g') $$;
 CREATE TABLE ex (n serial, x text, tail text DEFAULT 'FROM T WHERE id = 5');
 COPY ex (x) FROM stdin;
 coalesce(d, 0)
@@ -820,6 +821,18 @@ SELECT x || CASE WHEN tail LIKE '%id = 5' THEN '' ELSE ' ' || tail END AS query,
   FROM (SELECT *, format('SELECT %s %s', x, tail) AS q FROM ex) s OFFSET 0) s
 WHERE narrow IS DISTINCT FROM wide ORDER BY n;
 SELECT count(*) > 700 AS many FROM ex;
+-- Run the queries on u and u2 again, with uint4 instead of uint1 and uint2, and with int8 as the
+-- original type.
+ALTER TABLE tw ADD b int8, ADD b2 int8;
+ALTER TABLE tn ADD b uint4, ADD b2 uint4;
+UPDATE tw SET b = u, b2 = u2;
+UPDATE tn SET b = u, b2 = u2;
+SELECT x || CASE WHEN tail LIKE '%id = 5' THEN '' ELSE ' ' || tail END AS query, narrow, wide FROM (
+  SELECT n, x, tail, left(outcome(replace(replace(q, 'FROM T', 'FROM tn'), 'JOIN T', 'JOIN tn')), 30) AS narrow,
+         left(outcome(replace(replace(q, 'FROM T', 'FROM tw'), 'JOIN T', 'JOIN tw')), 30) AS wide
+  FROM (SELECT n, four(x) AS x, four(tail) AS tail, format('SELECT %s %s', four(x), four(tail)) AS q FROM ex WHERE x || tail ~ '\mu2?\M') s OFFSET 0) s
+WHERE narrow IS DISTINCT FROM wide ORDER BY n;
+SELECT count(*) > 200 AS many FROM ex WHERE x || tail ~ '\mu2?\M';
 
 -- Expressions of core's types have the same results as without the extension.
 SELECT 5 = 5.0 AS a, 5.0 = 5 AS b, 5::int2 < 5.5 AS c, 5::int8 >= 4.5 AS d, 5.5 > 5::float8 AS e, 5::float4 < 5.5 AS f, 1::int8 = 1::oid AS g,
@@ -860,5 +873,5 @@ SELECT q AS query, condition('SELECT 1 FROM tn a JOIN tw b ON ' || q || ' WHERE 
 SELECT q AS query, condition('SELECT 1 FROM tn a JOIN tn b ON ' || q || ' WHERE b.id = 5') FROM unnest(ARRAY['a.d = b.d', 'a.d = b.e', 'a.d = b.u', 'b.u = a.d', 'a.u2 = b.u', 'a.z = b.z']) q;
 
 DROP TABLE tn, tw, ex;
-DROP FUNCTION outcome(text), condition(text);
+DROP FUNCTION outcome(text), condition(text), four(text);
 DROP EXTENSION compact_char8, compact_decimal4_2, compact_decimal8_4;

@@ -5,7 +5,7 @@
 \set SHOW_CONTEXT never
 
 SELECT typname, typlen, typbyval, typalign, typstorage, typcategory, typispreferred
-FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'uint3', 'seconds4', 'seconds4tz') ORDER BY typname;
+FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'uint3', 'uint4', 'seconds4', 'seconds4tz') ORDER BY typname;
 
 -- Every operator class and family is complete.  (Leave out the stand-ins, the internal types that
 -- literals and operands get, because no clause has two of them.)
@@ -75,13 +75,13 @@ SET timezone = 'UTC';
 --
 SELECT castsource::regtype AS source, casttarget::regtype AS target, castcontext AS context
 FROM pg_cast
-WHERE castsource IN ('uint2'::regtype, 'uint3'::regtype) OR casttarget IN ('uint2'::regtype, 'uint3'::regtype)
+WHERE castsource IN ('uint2'::regtype, 'uint3'::regtype, 'uint4'::regtype) OR casttarget IN ('uint2'::regtype, 'uint3'::regtype, 'uint4'::regtype)
    OR castsource IN ('seconds4'::regtype, 'seconds4tz'::regtype)
    OR casttarget IN ('seconds4'::regtype, 'seconds4tz'::regtype)
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
 -- No cast to a narrow type is implicit.
 SELECT castsource::regtype, casttarget::regtype FROM pg_cast
-WHERE castcontext = 'i' AND casttarget::regtype::text ~ '^(u?int1|uint[23]|seconds4)';
+WHERE castcontext = 'i' AND casttarget::regtype::text ~ '^(u?int1|uint[234]|seconds4)';
 SELECT 255::uint1, (-1)::int1, 65535.4::uint2, 16777215.4::uint3, 2.5::numeric::uint2, 2.5::float8::uint2, 3.5::float4::int1;
 \set VERBOSITY terse
 SELECT 256::uint1;
@@ -451,6 +451,153 @@ SELECT pg_column_size(ROW(uint1 '1', uint3 '1', uint1 '1', uint3 '1')) - pg_colu
 DROP TABLE three, three_brin, three_parts;
 
 --
+-- The arithmetic of uint4 gives int8, because int4 does not hold its values
+--
+SELECT uint4 '0', uint4 '2147483648', uint4 '4294967295', uint4 ' +00077 ', 4294967295::uint4, 4294967295.4::uint4, 2147483648::float8::uint4, uint2 '5'::uint4;
+SELECT uint4 '4294967296';
+SELECT uint4 '-1';
+SELECT uint4 '99999999999999999999999999';
+SELECT 4294967296::uint4;
+SELECT (-1)::int4::uint4, 5;
+SELECT (-1)::int2::uint4;
+SELECT (-1)::int1::uint4;
+SELECT 4294967295.5::uint4;
+SELECT 'NaN'::float8::uint4;
+SELECT 2147483648::uint4::int4;
+SELECT 32768::uint4::int2;
+SELECT 16777216::uint4::uint3;
+CREATE FUNCTION pg_typeof_of(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  result text;
+BEGIN
+  EXECUTE 'SELECT pg_typeof(' || expression || ')' INTO result;
+  RETURN result;
+EXCEPTION WHEN OTHERS THEN
+  RETURN SQLERRM;
+END $$;
+-- The type of each result is the same as for int8.
+SELECT e AS expression, pg_typeof_of(replace(e, 'U', 'uint4')) AS type, pg_typeof_of(replace(e, 'U', 'uint4')) = pg_typeof_of(replace(e, 'U', 'int8')) AS same
+FROM unnest(ARRAY['U ''5'' + U ''5''', 'U ''5'' + 5', '5 - U ''5''', 'U ''5'' * ''5''', '''5'' / U ''5''', 'U ''5'' % 5::int2', 'U ''5'' + 5::int8', 'U ''5'' + 1.5', 'U ''5'' * 1.5::float8',
+  '-U ''5''', '~U ''5''', '@U ''5''', 'abs(U ''5'')', 'U ''5'' << 1', 'U ''5'' >> 1', 'U ''5'' & 5', '5 | U ''5''', 'U ''5'' # 5::int2', 'U ''5'' & 5::int8', 
+  'mod(U ''5'', 5::int8)', 'mod(5::int8, U ''5'')', 'mod(U ''5'', 5.5)', 'mod(U ''5'', U ''5'')', 'U ''5'' + uint1 ''5''', 'int1 ''5'' - U ''5''', 'mod(U ''5'', uint2 ''5'')', 'mod(U ''5'', ''5'')',
+  'sum(U ''5'')', 'avg(U ''5'')', 'sum(U ''5'' + 1)', 'coalesce(U ''5'', 5::int8)', 'coalesce(U ''5'', 5.5)', 'greatest(U ''5'', 5::float8)', 'round(U ''5'')', 'sqrt(U ''5'')', 'U ''5'' ^ 2']) e;
+-- These expressions are refused or give another type.
+SELECT e AS expression, pg_typeof_of(replace(e, 'U', 'uint4')) AS type, pg_typeof_of(replace(e, 'U', 'int8')) AS type_of_int8
+FROM unnest(ARRAY['coalesce(U ''5'', 5)', 'CASE WHEN true THEN 5 ELSE U ''5'' END', 'greatest(U ''5'', 5::int2)', 'ARRAY[U ''5'', 5]', 'array_append(ARRAY[U ''5''], 5)', 'coalesce(U ''5'', int1 ''5'')', 'mod(U ''5'', 5)', 'mod(5::int2, U ''5'')', 'gcd(U ''5'', 5)', 'generate_series(1, U ''5'')',
+  'U ''5'' & U ''5''', '+U ''5''', 'min(U ''5'')', 'bit_xor(U ''5'')', 'stddev(U ''5'')', 'U ''5''::oid', 'coalesce(U ''5'', uint2 ''5'')', 'U ''5'' & uint2 ''5''']) e;
+-- A result overflows where int8 does.
+SELECT uint4 '4294967295' + uint4 '4294967295' AS plus, uint4 '1' - uint4 '4294967295' AS minus, uint4 '4294967295' * uint2 '65535' AS times, 4294967295 / uint4 '4294967295' AS divided,
+       uint4 '4294967295' % -7 AS modulus, -uint4 '4294967295' AS negative, ~uint4 '4294967295' AS complement, uint4 '4294967295' << 8 AS shl, uint4 '4294967295' >> 31 AS shr,
+       uint4 '4294967295' & -2 AS clear, uint4 '4294967295' & uint4 '2147483648' AS bit, uint4 '2147483648' # '1' AS xor, mod(uint4 '4294967295', uint4 '7') AS mod, uint4 '5' - '4294967296' AS literal;
+SELECT uint4 '4294967295' * uint4 '4294967295';
+SELECT uint4 '4294967295' * '4294967296';
+SELECT uint4 '1' / uint4 '0';
+SELECT mod(uint4 '1', '0');
+SELECT 9223372036854775807 + uint4 '1';
+SELECT -9223372036854775807 - uint4 '2';
+CREATE TABLE four AS
+  SELECT g AS id, CASE WHEN g % 50 > 0 THEN (g::int8 * 2654435761 % 4294967296)::uint4 END AS u4, CASE WHEN g % 50 > 0 THEN g::int8 * 2654435761 % 4294967296 END AS wide,
+         (g * 7919 % 20000)::uint4 AS low FROM generate_series(1, 20000) g;
+ANALYZE four;
+SELECT sum(u4) = sum(wide) AND avg(u4) = avg(wide) AND min(u4) = min(wide) AND max(u4) = max(wide) AND bit_and(u4) = bit_and(wide) AND bit_or(u4) = bit_or(wide)
+         AND bit_xor(u4) = bit_xor(wide) AS same, count(DISTINCT u4) = count(DISTINCT wide) AS distinct_values, min(u4), max(u4), sum(u4) FROM four;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT max(u4) = max(wide) AND bit_xor(u4) = bit_xor(wide) AND avg(u4) = avg(wide) AND sum(u4) = sum(wide) AS same FROM four;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+SELECT sum(u4) IS NULL AS no_rows, avg(u4) IS NULL AS no_average FROM four WHERE u4 IS NULL;
+SELECT count(*) FILTER (WHERE (s, a, f, r) IS DISTINCT FROM (s_wide, a_wide, f_wide, r_wide)) AS different
+FROM (SELECT sum(u4) OVER w AS s, sum(wide) OVER w AS s_wide, avg(u4) OVER w AS a, avg(wide) OVER w AS a_wide, first_value(u4) OVER w::int8 AS f, first_value(wide) OVER w AS f_wide,
+             count(*) OVER (ORDER BY u4 RANGE BETWEEN 3000000000 PRECEDING AND 70000 FOLLOWING) AS r, count(*) OVER (ORDER BY wide RANGE BETWEEN 3000000000 PRECEDING AND 70000 FOLLOWING) AS r_wide
+      FROM four WINDOW w AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)) s;
+-- Sort in memory and on disk, ascending and descending, and after another column.
+SELECT count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different FROM (SELECT u4::int8 AS a, row_number() OVER () AS n FROM (SELECT u4 FROM four ORDER BY u4) s) a
+  FULL JOIN (SELECT wide AS b, row_number() OVER () AS n FROM (SELECT wide FROM four ORDER BY wide) s) b USING (n);
+SET work_mem = '64kB';
+SELECT count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different FROM (SELECT u4::int8 AS a, row_number() OVER () AS n FROM (SELECT u4 FROM four ORDER BY u4 DESC NULLS LAST) s) a
+  FULL JOIN (SELECT wide AS b, row_number() OVER () AS n FROM (SELECT wide FROM four ORDER BY wide DESC NULLS LAST) s) b USING (n);
+RESET work_mem;
+SELECT count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different FROM (SELECT (k, u4::int8) AS a, row_number() OVER () AS n FROM (SELECT low % 7 AS k, u4 FROM four ORDER BY 1, 2) s) a
+  FULL JOIN (SELECT (k, wide) AS b, row_number() OVER () AS n FROM (SELECT low % 7 AS k, wide FROM four ORDER BY 1, 2) s) b USING (n);
+-- A sort compares stored values with values that were computed.
+SELECT count(*) AS values, count(*) FILTER (WHERE x < before) AS wrong
+FROM (SELECT x::int8 AS x, lag(x::int8) OVER () AS before FROM (SELECT u4 AS x FROM four UNION ALL SELECT wide::uint4 FROM four ORDER BY 1) s) s;
+-- Indexes serve all integers, and find the same rows.
+CREATE INDEX ON four (u4);
+CREATE INDEX four_hash ON four USING hash (u4);
+CREATE INDEX four_low ON four (low) INCLUDE (u4);
+VACUUM four;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT p FROM unnest(ARRAY['= 70000', '= 3000000000', '= 5::int2', '= ''3000000000''', '= 5::uint1', '= 5::uint2', '= 5::int1', '= 5::uint3', 'BETWEEN 5 AND 3000000000', '> 17000000000', '> -1', 'IN (1, 2, 3000000000)', '= ANY (''{1,2}''::int4[])', 'IS NULL']) c,
+  LATERAL plan('SELECT id FROM four WHERE u4 ' || c) p WHERE p !~ 'Index (Only )?Scan';
+SELECT count(*) FILTER (WHERE (SELECT count(*) FROM four f WHERE f.u4 = s.wide) <> 1) AS lost, count(*) FILTER (WHERE (SELECT max(low)::int8 FROM four f WHERE f.u4 = s.u4) <> s.low) AS wrong FROM (SELECT * FROM four WHERE u4 IS NOT NULL ORDER BY id LIMIT 200) s;
+SELECT count(*) FROM four WHERE u4 < 2147483648;
+SELECT u4 FROM four WHERE low = 19999;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+SELECT count(*) FROM four WHERE wide < 2147483648;
+CREATE TABLE four_brin AS SELECT u4 FROM four ORDER BY u4;
+CREATE INDEX ON four_brin USING brin (u4) WITH (pages_per_range = 1);
+SET enable_seqscan = off;
+SELECT count(*) FROM four_brin WHERE u4 > 3000000000;
+RESET enable_seqscan;
+SELECT count(*) FROM four WHERE wide > 3000000000;
+-- Joins with int8, by each method
+SELECT count(*) FROM four a JOIN four b ON a.u4 = b.wide;
+SET enable_hashjoin = off;
+SELECT count(*) FROM four a JOIN four b ON a.u4 = b.wide;
+SET enable_mergejoin = off;
+SELECT count(*) FROM four a JOIN four b ON a.u4 = b.u4 WHERE a.id < 500;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+-- Foreign keys between uint4 and int8, in both directions
+CREATE TABLE four_parent (u uint4 PRIMARY KEY, w int8 UNIQUE);
+CREATE TABLE four_child (w int8 REFERENCES four_parent ON UPDATE CASCADE, u uint4 REFERENCES four_parent (w) ON UPDATE CASCADE ON DELETE CASCADE, i int4 REFERENCES four_parent);
+INSERT INTO four_parent VALUES (4294967295, 4294967294), (5, 5);
+INSERT INTO four_child VALUES (4294967295, 4294967294, 5);
+INSERT INTO four_child VALUES (4294967294);
+INSERT INTO four_child (u) VALUES (4294967293);
+INSERT INTO four_child (i) VALUES (-1);
+UPDATE four_parent SET u = 4294967290, w = 4294967289 WHERE u = 4294967295;
+SELECT * FROM four_child;
+DELETE FROM four_parent WHERE u = 5;
+UPDATE four_parent SET w = 4294967296 WHERE u = 4294967290;
+-- Partitions, arrays, variables
+CREATE TABLE four_parts (id uint4, a int) PARTITION BY RANGE (id);
+CREATE TABLE four_lower PARTITION OF four_parts FOR VALUES FROM (0) TO (2147483648);
+CREATE TABLE four_high PARTITION OF four_parts FOR VALUES FROM (2147483648) TO (MAXVALUE) PARTITION BY HASH (id);
+CREATE TABLE four_high_0 PARTITION OF four_high FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE four_high_1 PARTITION OF four_high FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO four_parts SELECT g * 40000000::int8, g FROM generate_series(0, 100) g;
+SELECT count(*) AS rows, count(DISTINCT tableoid) AS partitions, count(*) FILTER (WHERE tableoid = 'four_lower'::regclass) AS low FROM four_parts;
+SELECT p FROM plan('SELECT * FROM four_parts WHERE id = 80000000') p;
+SELECT p FROM plan('SELECT * FROM four_parts WHERE id = 4000000000') p;
+SELECT count(*) FROM four_parts WHERE id = 4000000000;
+SELECT '{1,NULL,4294967295}'::uint4[] AS list, ARRAY[1, 4294967295]::uint4[] > ARRAY[1, 2147483647]::uint4[] AS greater, '{4294967295,2}'::uint4[] @> ARRAY[uint4 '4294967295'] AS has, 4294967295 = ANY ('{1,4294967295}'::uint4[]) AS any,
+       array_agg(u4 ORDER BY id) FILTER (WHERE id < 4) AS agg, ROW(uint4 '4294967295') > ROW(uint4 '1') AS row_gt, pg_column_size(uint4 '1') AS bytes FROM four;
+DO $$
+DECLARE
+  a uint4 := 4294967294;
+BEGIN
+  a := a + 1;
+  RAISE NOTICE '%', a;
+  a := a + 1;
+EXCEPTION WHEN numeric_value_out_of_range THEN
+  RAISE NOTICE '% %', SQLERRM, a;
+END $$;
+\set VERBOSITY default
+INSERT INTO four_parts VALUES (-5);
+INSERT INTO four_parts VALUES ('-5');
+SELECT uint4 '5' IN ('5', '-1');
+\set VERBOSITY terse
+DROP TABLE four, four_brin, four_child, four_parent, four_parts;
+DROP FUNCTION pg_typeof_of(text);
+
+--
 -- Statistics
 --
 SELECT count(*) FROM pg_stats WHERE tablename = 'samples' AND histogram_bounds IS NOT NULL;
@@ -460,6 +607,7 @@ SELECT count(*) FROM pg_stats WHERE tablename = 'samples' AND histogram_bounds I
 --
 SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, compact_types.int1_send((-1)::int1) = int2send((-1)::int2) AS int1,
        compact_types.uint2_send(65535::uint2) = int4send(65535) AS uint2, compact_types.uint3_send(16777215::uint3) = int4send(16777215) AS uint3,
+       compact_types.uint4_send(4294967295::uint4) = int8send(4294967295) AS uint4,
        compact_types.seconds4_send('2000-01-01') = timestamp_send('2000-01-01') AS seconds4,
        compact_types.seconds4tz_send('2000-01-01') = timestamptz_send('2000-01-01') AS seconds4tz;
 
@@ -467,10 +615,10 @@ SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, comp
 -- JSON has numbers and ISO 8601 timestamps, whatever DateStyle is, as for the wide types
 --
 CREATE VIEW narrow_json AS
-  SELECT int1 '-128' AS i1, uint1 '255' AS u1, uint2 '65535' AS u2, uint3 '16777215' AS u3, seconds4 '2000-01-02 03:04:05' AS s4,
+  SELECT int1 '-128' AS i1, uint1 '255' AS u1, uint2 '65535' AS u2, uint3 '16777215' AS u3, uint4 '4294967295' AS u4, seconds4 '2000-01-02 03:04:05' AS s4,
          seconds4tz '2000-01-02 03:04:05+00' AS z4, NULL::uint2 AS nothing, ARRAY[1, NULL, 2]::uint2[] AS list;
 CREATE VIEW wide_json AS
-  SELECT i1::int2, u1::int2, u2::int4, u3::int4, s4::timestamp, z4::timestamptz, nothing::int4, list::int4[] FROM narrow_json;
+  SELECT i1::int2, u1::int2, u2::int4, u3::int4, u4::int8, s4::timestamp, z4::timestamptz, nothing::int4, list::int4[] FROM narrow_json;
 SET datestyle = 'SQL, DMY';
 SET timezone = 'Asia/Kolkata';
 SELECT row_to_json(n) AS json FROM narrow_json n;

@@ -69,6 +69,7 @@ public class CompactTypes
 		return switch (kind)
 		{
 			case "int" -> Integer.valueOf(literal);
+			case "long" -> Long.valueOf(literal);
 			case "numeric" -> new BigDecimal(literal);
 			case "timestamp" -> Timestamp.valueOf(LocalDateTime.parse(literal.replace(' ', 'T')));
 			case "timestamptz" -> LocalDateTime.parse(literal.replace(' ', 'T')).atOffset(ZoneOffset.UTC);
@@ -80,6 +81,8 @@ public class CompactTypes
 	{
 		if (value instanceof Integer n)
 			statement.setInt(i, n);
+		else if (value instanceof Long n)
+			statement.setLong(i, n);
 		else if (value instanceof BigDecimal n)
 			statement.setBigDecimal(i, n);
 		else if (value instanceof Timestamp t)
@@ -95,6 +98,7 @@ public class CompactTypes
 		Object value = switch (kind)
 		{
 			case "int" -> result.getInt(i);
+			case "long" -> result.getLong(i);
 			case "numeric" -> result.getBigDecimal(i);
 			case "timestamp" -> result.getTimestamp(i);
 			case "timestamptz" ->
@@ -181,17 +185,17 @@ public class CompactTypes
 					check(name + "LocalDateTime", column(query.executeQuery(), "int"), List.of(0));
 				}
 			}
-			if (kind.equals("int"))
+			if (kind.equals("int") || kind.equals("long"))
 			{
 				try (PreparedStatement query = connection.prepareStatement("SELECT id FROM " + table + " WHERE v = ?"))
 				{
-					query.setLong(1, (Integer) values.get(0));
+					query.setLong(1, ((Number) values.get(0)).longValue());
 					check(name + "long", column(query.executeQuery(), "int"), List.of(0));
 					/* take the first value that fits into a short */
 					int i = 0;
-					while ((Integer) values.get(i) != ((Integer) values.get(i)).shortValue())
+					while (((Number) values.get(i)).longValue() != ((Number) values.get(i)).shortValue())
 						i++;
-					query.setShort(1, ((Integer) values.get(i)).shortValue());
+					query.setShort(1, ((Number) values.get(i)).shortValue());
 					check(name + "short", column(query.executeQuery(), "int"), List.of(i));
 				}
 			}

@@ -4,8 +4,8 @@
 # new types can be used beside the old ones, and pg_dump and pg_upgrade preserve them.
 #
 # The versions are made in a copy of the installation:
-#	0.9-test	has no type uint3, although the library knows this type
-#	1.0			adds uint3, as a later version may add an integer type
+#	0.9-test	has no types uint3 and uint4, although the library knows these types
+#	1.0			adds uint3 and uint4, as a later version may add integer types
 #	1.1-test	adds compact_char100
 use strict;
 use warnings FATAL => 'all';
@@ -47,6 +47,8 @@ ok(!-e "$folder/compact_char100.control", 'compact_char100 is no extension of it
 write_file('compact_types--0.9-test.sql', slurp_file("$folder/compact_types--1.0.sql") . <<'SQL');
 DROP TYPE @extschema@.uint3 CASCADE;
 DROP FUNCTION compact_types.uint3_sortsupport(internal);
+DROP TYPE @extschema@.uint4 CASCADE;
+DROP FUNCTION compact_types.uint4_sortsupport(internal);
 SQL
 write_file('compact_types--0.9-test--1.0.sql', $create_missing);
 write_file('compact_types--1.0--1.1-test.sql',
@@ -180,7 +182,7 @@ like(
 	'no call outside of a script');
 is(run(q{DROP FUNCTION create_again(); SELECT to_regtype('uint3')}), '', 'and nothing is created');
 
-# 2. The update has two steps.  The first step adds the missing integer type.  In the second step no
+# 2. The update has two steps.  The first step adds the missing integer types.  In the second step no
 # integer type is missing.
 my $control = slurp_file("$folder/compact_types.control");
 is($control =~ s/default_version = '1\.0'/default_version = '1.1-test'/,
@@ -199,7 +201,7 @@ is(run($uses), $used, 'after the update: same results');
 $node->safe_psql('postgres', 'CREATE DATABASE fresh');
 run('CREATE EXTENSION compact_types', 'fresh');
 my $fresh = run($objects, 'fresh');
-cmp_ok(() = $fresh =~ /uint3/g, '>', 300, 'a new database has the type');
+cmp_ok(() = $fresh =~ /$_/g, '>', 300, "a new database has the type $_") for 'uint3', 'uint4';
 cmp_ok(() = $fresh =~ /compact_char100/g, '>', 100, 'and the other one');
 same_lines(run($objects), $fresh, 'after the update: the objects of a new database');
 is(run(q{SELECT count(*) FROM pg_proc WHERE proname = 'create_scalars'}), '0',
@@ -207,9 +209,10 @@ is(run(q{SELECT count(*) FROM pg_proc WHERE proname = 'create_scalars'}), '0',
 
 # 3. The types work beside the older ones.
 run(<<'SQL');
-CREATE TABLE n (id int PRIMARY KEY, q uint3, c compact_char100, a uint3[]);
-INSERT INTO n SELECT g, g * 800, 'wide ' || g % 77, ARRAY[g, g * 800] FROM generate_series(1, 20000) g;
+CREATE TABLE n (id int PRIMARY KEY, q uint3, c compact_char100, a uint3[], l uint4);
+INSERT INTO n SELECT g, g * 800, 'wide ' || g % 77, ARRAY[g, g * 800], 4294967295 - g FROM generate_series(1, 20000) g;
 CREATE INDEX n_q ON n (q);
+CREATE INDEX n_l ON n (l);
 CREATE INDEX n_hash ON n USING hash (q);
 CREATE INDEX n_c ON n (c);
 CREATE INDEX n_brin ON n USING brin (q, c);
@@ -229,6 +232,7 @@ for my $condition (
 	'q = 800::uint2',
 	'80::uint1 < q AND q < 900',
 	'q = 800::int8',
+	'l > 4294967290',
 	q{c = 'wide 7'::text},
 	q{c = 'wide 7'::char(9)})
 {
@@ -242,7 +246,7 @@ like(
 	qr/(Index|Recheck) Cond/,
 	'an older index serves the new type');
 my $new_uses = <<'SQL';
-SELECT count(*), sum(q), avg(q), max(q), max(c), sum(q + 1) FROM n WHERE q > 100::uint2;
+SELECT count(*), sum(q), avg(q), max(q), max(c), sum(q + 1), sum(l), max(l + q) FROM n WHERE q > 100::uint2;
 SELECT count(*) FROM n JOIN t ON n.q = t.w;
 SELECT count(*) FROM n WHERE q = ANY (a) AND c LIKE 'wide 7%';
 SELECT string_agg(n::text, ',' ORDER BY q DESC) FROM n WHERE id < 20;
@@ -294,7 +298,7 @@ SELECT count(*) FROM $members
 WHERE NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type t WHERE t.oid = objid AND (typcategory = 'A' OR typtype = 'c')))
 SQL
 like($text, qr/^ALTER EXTENSION compact_types ADD TYPE public\.$_;/m, "$_ is among them")
-  for 'uint2', 'uint3', 'compact_char100';
+  for 'uint2', 'uint3', 'uint4', 'compact_char100';
 
 $node->stop;
 my $new = init_cluster('new', install_path => $copy);
@@ -315,6 +319,6 @@ run('CREATE EXTENSION amcheck');
 run('SELECT '
 	  . join(', ',
 		map { "bt_index_check('$_', true)" } 't_pkey',
-		't_w', 't_several', 't_x', 'n_q', 'n_c', 'k_pkey'));
+		't_w', 't_several', 't_x', 'n_q', 'n_l', 'n_c', 'k_pkey'));
 $node->stop;
 done_testing();

@@ -51,11 +51,11 @@ CREATE VIEW app.w AS SELECT name, count(*) FROM app.c WHERE 'name 1'::text <= na
 CREATE EXTENSION compact_decimal8_2 SCHEMA app;
 SELECT compact_types.create_decimal(4, 7);
 CREATE TABLE app.s (
-  id int, i int1, u uint1, w uint2 DEFAULT 7 CHECK (w <> 8), t uint3 DEFAULT 70000, s seconds4 CHECK (s >= date '1999-01-01'), z seconds4tz,
+  id int, i int1, u uint1, w uint2 DEFAULT 7 CHECK (w <> 8), t uint3 DEFAULT 70000, q uint4 DEFAULT 4294967295 CHECK (q > -1), s seconds4 CHECK (s >= date '1999-01-01'), z seconds4tz,
   d app.compact_decimal8_2 DEFAULT 0.5, e compact_decimal4_7);
-CREATE INDEX s_all ON app.s (w, t, u, i, s, z, d, e);
+CREATE INDEX s_all ON app.s (w, t, q, u, i, s, z, d, e);
 CREATE INDEX s_part ON app.s USING brin (w) WHERE d > 1;
-INSERT INTO app.s SELECT i, i % 100, i % 256, i, i * 10000, timestamp '2000-01-01' + i * interval '1 h', timestamptz '2000-01-01' + i * interval '1 h',
+INSERT INTO app.s SELECT i, i % 100, i % 256, i, i * 10000, i * 4000000::int8, timestamp '2000-01-01' + i * interval '1 h', timestamptz '2000-01-01' + i * interval '1 h',
   i / 7.0, i / 7.0 FROM generate_series(10, 1000) i;
 INSERT INTO app.s DEFAULT VALUES;
 CREATE VIEW app.vs AS SELECT u, sum(w), avg(d), max(s) FROM app.s WHERE w + u > 20 AND d < 100 AND e >= 0.5 GROUP BY u;

@@ -292,7 +292,7 @@ my @integers = split /\n/,
   );
 cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 my %valid = (
-	(map { $_ => pack(/1$/ ? 'n' : 'N', 5) } @integers),
+	(map { $_ => pack({ 1 => 'n', 4 => 'Q>' }->{ substr($_, -1) } // 'N', 5) } @integers),
 	'seconds4' => pack('Q>', 1_000_000),
 	'seconds4tz' => pack('Q>', 1_000_000),
 	'compact_char1' => 'a',

@@ -1,8 +1,8 @@
 # Differential fuzzing of the narrow scalars against their wide types: the narrow integers against
-# int4, seconds4 and seconds4tz against timestamp(0) and timestamptz(0), and decimals against
-# numeric(p, s).  No result may differ: order, operators with all types of the family, hash values,
-# casts, arithmetic, aggregates, text and binary format, and index scans.  If one type raises an
-# error, the other must raise an error with the same SQLSTATE.
+# int4 or, if they have four bytes, against int8; seconds4 and seconds4tz against timestamp(0) and
+# timestamptz(0), and decimals against numeric(p, s).  No result may differ: order, operators with
+# all types of the family, hash values, casts, arithmetic, aggregates, text and binary format, and
+# index scans.  If one type raises an error, the other must raise an error with the same SQLSTATE.
 #
 # PGDENSE_FUZZ_CASES is the number of values of each type (default 2000).  PGDENSE_FUZZ_SEED is the
 # random seed, which the test prints.
@@ -162,7 +162,7 @@ SQL
 	{
 		$checks{"$type $_ $type"} = "(x.n $_ y.n) <> (x.w $_ y.w)" for ('+', '-');
 		$checks{"$type * $type"} =
-		  'CASE WHEN x.w::numeric * y.w BETWEEN -2147483648 AND 2147483647 THEN (x.n * y.n) <> (x.w * y.w) END';
+		  "CASE WHEN x.w::numeric * y.w BETWEEN $t{least} AND $t{greatest} THEN (x.n * y.n) <> (x.w * y.w) END";
 		$checks{"$type $_ $type"} = "CASE WHEN y.w <> 0 THEN (x.n $_ y.n) <> (x.w $_ y.w) END"
 		  for ('/', '%');
 	}
@@ -293,33 +293,38 @@ SQL
 
 # For each narrow integer of the extension: its name, its range, and the type that has the same
 # binary format
-my @integers = map { [ @$_, $_->[0] =~ /1$/ ? 'int2' : 'int4' ] } narrow_integers($node);
-cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
+my %wire = (1 => 'int2', 2 => 'int4', 3 => 'int4', 4 => 'int8');
+my @integers = map { [ @$_, $wire{ substr($_->[0], -1) } ] } narrow_integers($node);
+cmp_ok(scalar(@integers), '>=', 5, 'there are narrow integers');
 for my $integer (@integers)
 {
 	my ($type, $min, $max, $wire) = @$integer;
+	my $wide = $wire eq 'int8' ? 'int8' : 'int4';
 
 	fuzz_type(
 		type => $type,
 		name => $type,
-		wide => 'int4',
-		exact => 'int4',
+		wide => $wide,
+		exact => $wide,
+		least => $wide eq 'int8' ? '-9223372036854775808' : '-2147483648',
+		greatest => $wide eq 'int8' ? '9223372036854775807' : '2147483647',
 		wire => $wire,
 		others => [ 'int2', 'int4', 'int8', (map { $_->[0] } @integers), 'numeric', 'float8' ],
 		other_fits => {
 			int2 => 'y.w BETWEEN -32768 AND 32767',
+			int4 => 'y.w BETWEEN -2147483648 AND 2147483647',
 			map { $_->[0] => "y.w BETWEEN $_->[1] AND $_->[2]" } @integers
 		},
 		random => sub { random_integer($min, $max) },
 		fits => "wide::int8 BETWEEN $min AND $max",
 		shown => 'wide',
 		output => 'w::text',
-		hash => 'hashint4',
+		hash => "hash$wide",
 		send => "${wire}send(w::$wire)",
 		checks => {
 			int8 => 'n::int8 <> w',
 			numeric => 'n::numeric <> w',
-			float4 => 'n::float4 <> w',
+			float4 => 'n::float4 <> w::float4',
 			float8 => 'n::float8 <> w',
 			'from int8' => "w::int8::$type <> n",
 			'from numeric' => "(w + 0.25)::$type <> n",
@@ -331,9 +336,16 @@ for my $integer (@integers)
 			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			'plus int4' => 'n + 1000 <> w + 1000 OR 1000 + n <> w + 1000',
 			'minus int2' => 'n - 100::int2 <> w - 100 OR 100::int2 - n <> 100 - w',
-			'times int8' => 'n * 3000000000 <> w * 3000000000 OR 3000000000 * n <> w * 3000000000',
+			'times int8' =>
+			  'n * 2000000000::int8 <> w * 2000000000::int8 OR 2000000000::int8 * n <> w * 2000000000::int8',
 			'divided' =>
-			  'n / 7 <> w / 7 OR n % 7 <> w % 7 OR (w <> 0 AND (1000 / n <> 1000 / w OR 1000::int8 % n <> 1000 % w))'
+			  'n / 7 <> w / 7 OR n % 7 <> w % 7 OR (w <> 0 AND (1000 / n <> 1000 / w OR 1000::int8 % n <> 1000 % w))',
+			'types of results' => join ' OR ',
+			map {
+				my $wide_expression = s/\bn\b/w/gr;
+				"pg_typeof($_) <> pg_typeof($wide_expression)"
+			} split /; /,
+			q{n + n; n - 1; 2 * n; n / 7::int8; n % 7; -n; ~n; @n; abs(n); n << 1; n >> 1; n + '5'; '5' - n; mod(n, nullif(n, 0)); n & 77}
 		},
 		arithmetic => [ '+', '-', '*', '/', '%', '&', '|', '#' ],
 		bad_wire => [ "($max + 1)::$wire", "($min - 1)::$wire" ]);
@@ -393,6 +405,8 @@ for my $decimal (@decimals)
 		name => $type,
 		wide => "numeric(100,$scale)",
 		exact => 'numeric',
+		least => -2147483648,
+		greatest => 2147483647,
 		wire => 'numeric',
 		others => ['numeric'],
 		random => sub { random_decimal($width, $scale) },
@@ -426,9 +440,10 @@ for my $decimal (@decimals)
 if ($node->pg_version >= 16)
 {
 	is( $node->safe_psql('postgres',
-			<<'SQL'), 't|f|f|t|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
+			<<'SQL'), 't|f|f|t|f|t|f|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
 SELECT pg_input_is_valid('0x10', 'uint2'), pg_input_is_valid('70000', 'uint2'), pg_input_is_valid('0x', 'uint1'),
   pg_input_is_valid('0xffffff', 'uint3'), pg_input_is_valid('-1', 'uint3'),
+  pg_input_is_valid('4294967295', 'uint4'), pg_input_is_valid('4294967296', 'uint4'), pg_input_is_valid('-1', 'uint4'),
   pg_input_is_valid('2000-01-01', 'seconds4'), pg_input_is_valid('1900-01-01', 'seconds4'),
   pg_input_is_valid('x', 'seconds4tz'), pg_input_is_valid('infinity', 'seconds4tz'),
   pg_input_is_valid('1_000.5', 'compact_decimal4_2'), pg_input_is_valid('NaN', 'compact_decimal4_2'),

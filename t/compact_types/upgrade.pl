@@ -35,12 +35,13 @@ CREATE TABLE r (k text REFERENCES t);
 INSERT INTO r VALUES ('key 1');
 CREATE EXTENSION compact_decimal4_2;
 SELECT compact_types.create_decimal(8, 12);
-CREATE TABLE scalars (id int PRIMARY KEY, i int1, u uint1, w uint2, t uint3, s seconds4, z seconds4tz, d compact_decimal4_2, e compact_decimal8_12);
-INSERT INTO scalars SELECT g, g % 256 - 128, g % 256, g % 65536, g * 800, timestamp '2000-01-01' + g * interval '1 h',
+CREATE TABLE scalars (id int PRIMARY KEY, i int1, u uint1, w uint2, t uint3, q uint4, s seconds4, z seconds4tz, d compact_decimal4_2, e compact_decimal8_12);
+INSERT INTO scalars SELECT g, g % 256 - 128, g % 256, g % 65536, g * 800, g * 200000::int8, timestamp '2000-01-01' + g * interval '1 h',
   timestamptz '2000-01-01' + g * interval '1 h', g / 7.0, g / 7.0 FROM generate_series(1, 20000) g;
-CREATE INDEX scalars_btree ON scalars (i, u, w, t, s, z, d, e);
+CREATE INDEX scalars_btree ON scalars (i, u, w, t, q, s, z, d, e);
+CREATE INDEX scalars_q ON scalars (q);
 CREATE INDEX scalars_hash ON scalars USING hash (z);
-CREATE INDEX scalars_brin ON scalars USING brin (w, t, s, z, d, e);
+CREATE INDEX scalars_brin ON scalars USING brin (w, t, q, s, z, d, e);
 CREATE TABLE noted (gone int, c char(8), "the name" varchar(60), qty int8 CHECK (qty BETWEEN 0 AND 99));
 ALTER TABLE noted DROP gone;
 ALTER TABLE noted ALTER c SET STORAGE MAIN;
@@ -52,7 +53,7 @@ my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM 
 	SELECT md5(string_agg(s::text, ',' ORDER BY k)), count(*), sum(pg_column_size(k)) FROM s};
 my $before = $old->safe_psql('app', $contents);
 my $scalars =
-  q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), sum(t), avg(d), sum(e), max(s) FROM scalars x};
+  q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), sum(t), sum(q), max(q), avg(d), sum(e), max(s) FROM scalars x};
 my $scalars_before = $old->safe_psql('app', $scalars);
 # compact_types.auto must not change types during the upgrade.
 my $new = upgrade($old, <<'CONF');
@@ -67,14 +68,15 @@ is( $new->safe_psql(
 	'character(24)',
 	'the type is the same in spite of compact_types.auto');
 $new->safe_psql('app',
-	q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true), bt_index_check('scalars_btree', true)}
+	q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true), bt_index_check('scalars_btree', true), bt_index_check('scalars_q', true)}
 );
 is($new->safe_psql('app', $scalars), $scalars_before, 'the contents of scalars are the same');
-is($new->safe_psql('app', <<'SQL'), '1|1|480', 'indexes on narrow types serve the wide types');
+is($new->safe_psql('app', <<'SQL'), '1|1|480|1', 'indexes on narrow types serve the wide types');
 SET enable_seqscan = off;
 SELECT (SELECT count(*) FROM scalars WHERE z = timestamptz '2000-01-05 00:00'),
        (SELECT count(*) FROM scalars WHERE i = -27 AND u = 101 AND w = 101),
-       (SELECT count(*) FROM scalars WHERE s > date '2000-01-11' AND s <= timestamp '2000-01-31');
+       (SELECT count(*) FROM scalars WHERE s > date '2000-01-11' AND s <= timestamp '2000-01-31'),
+       (SELECT count(*) FROM scalars WHERE q = 4000000000);
 SQL
 # Leave out the stand-ins (the internal types that literals and operands of scalars get), as
 # sql/compact_types_scalar.sql does.

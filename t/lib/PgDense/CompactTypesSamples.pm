@@ -57,7 +57,7 @@ sub integers
 			type => $type,
 			wide => $wide,
 			extension => 'compact_types',
-			expr => "((i) * $step % $count + $min)::$wide",
+			expr => "((i)::int8 * $step % $count + $min)::$wide",
 			binary => 1,
 			kind => 'int',
 			literals => [
