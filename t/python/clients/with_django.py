@@ -55,6 +55,7 @@ FIELDS = {
     "uint1": fields.UInt1Field(),
     "uint2": fields.UInt2Field(db_index=True),
     "uint3": fields.UInt3Field(null=True),
+    "uint4": fields.UInt4Field(),
     "seconds4tz": fields.Seconds4Field(),
     "decimal4": fields.CompactDecimalField(max_digits=9, decimal_places=2),
     "decimal8": fields.CompactDecimalField(max_digits=10, decimal_places=2),
@@ -127,6 +128,7 @@ def models_with_fields() -> None:
         "uint1": "uint1",
         "uint2": "uint2",
         "uint3": "uint3",
+        "uint4": "uint4",
         "seconds4tz": "seconds4tz",
         "decimal4": "compact_decimal4_2",
         "decimal8": "compact_decimal8_2",
@@ -144,6 +146,7 @@ def models_with_fields() -> None:
             uint1=255 - i,
             uint2=65535 - i,
             uint3=16777215 - i,
+            uint4=2**32 - 1 - i,
             seconds4tz=first + datetime.timedelta(hours=i),
             decimal4=D(i) / 4,
             decimal8=D(i) / 4 + 1,
@@ -158,8 +161,14 @@ def models_with_fields() -> None:
     item = Item.objects.get(uint2=65534)
     check(
         "values of a model",
-        (item.int1, item.uint1, item.uint3, item.decimal4, item.decimal8, item.text, item.padded),
-        (-1, 254, 16777214, D("0.25"), D("1.25"), "text 1", "padded 1".ljust(24)),
+        (item.int1, item.uint1, item.uint3, item.uint4, item.decimal4, item.decimal8, item.text),
+        (-1, 254, 16777214, 2**32 - 2, D("0.25"), D("1.25"), "text 1"),
+    )
+    check("padded value of a model", item.padded, "padded 1".ljust(24))
+    check(
+        "computed",
+        list(Item.objects.order_by("id").values_list(F("uint4") - 2**32, F("uint4") * 2)[:1]),
+        [(-1, 2**33 - 2)],
     )
     check("time of a model", item.seconds4tz.astimezone(UTC), first + datetime.timedelta(hours=1))
     item.uint2 = F("uint2") - 1000
@@ -181,6 +190,8 @@ def models_with_fields() -> None:
         ("decimal", objects.filter(decimal8__lte=D("1.255")).count(), 2),
         ("year", objects.filter(seconds4tz__year=2026).count(), 4),
         ("sum", objects.aggregate(x=Sum("uint2"))["x"], 65535 + 64534 + 65533 + 65532),
+        ("sum of uint4", objects.aggregate(x=Sum("uint4"))["x"], 4 * (2**32 - 1) - 6),
+        ("in a list", objects.filter(uint4__in=[2**32 - 1, 5, -1]).count(), 1),
         ("sum of decimals", objects.aggregate(x=Sum("decimal8"))["x"], D("5.50")),
         ("max", objects.aggregate(x=Max("limited"))["x"], "limited 3"),
         ("array", objects.aggregate(x=ArrayAgg("uint3", order_by="id"))["x"][0], 16777215),
@@ -199,7 +210,7 @@ def models_with_fields() -> None:
         ),
     ):
         check(f"model: {name}", got, expected)
-    for field, bad in (("int1", 128), ("uint1", 256), ("uint2", -1), ("uint3", 2**24)):
+    for field, bad in (("int1", 128), ("uint1", 256), ("uint2", -1), ("uint4", 2**32)):
         try:
             Item._meta.get_field(field).clean(bad, None)
             check(f"{field}: {bad}", None, "an error")
@@ -221,6 +232,7 @@ def models_with_fields() -> None:
         "uint1": "SmallIntegerField()",
         "uint2": "IntegerField()",
         "uint3": "IntegerField(blank=True, null=True)",
+        "uint4": "BigIntegerField()",
         "seconds4tz": "DateTimeField()",
         "decimal4": "DecimalField(max_digits=9, decimal_places=2)",
         "decimal8": "DecimalField(max_digits=18, decimal_places=2)",

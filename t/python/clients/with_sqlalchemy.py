@@ -52,6 +52,7 @@ SIMPLE = {
     "uint1": dense.UINT1,
     "uint2": dense.UINT2,
     "uint3": dense.UINT3,
+    "uint4": dense.UINT4,
     "seconds4": dense.SECONDS4,
     "seconds4tz": dense.SECONDS4TZ,
     "compact_text": dense.COMPACT_TEXT,
@@ -313,7 +314,7 @@ def migrations(conn) -> None:
         text(
             "CREATE TABLE migrated (a uint2, b compact_text(20), c compact_char24,"
             " d compact_decimal4_2, e seconds4, f seconds4tz, g compact_text, h int1,"
-            " i compact_text(20))"
+            " i compact_text(20), j uint4)"
         )
     )
     context = MigrationContext.configure(
@@ -334,6 +335,7 @@ def migrations(conn) -> None:
             dense.COMPACT_TEXT(),
             dense.INT1(),
             dense.COMPACT_TEXT(20),
+            dense.UINT4(),
         ],
         "the types of the model": [
             BigInteger(),
@@ -345,6 +347,7 @@ def migrations(conn) -> None:
             Text(),
             SmallInteger(),
             Code(),
+            BigInteger(),
         ],
     }
     different = [
@@ -357,17 +360,18 @@ def migrations(conn) -> None:
         String(20),
         dense.UINT1(),
         Integer(),
+        dense.UINT3(),
     ]
 
     def changes(types: list) -> list:
         metadata = MetaData()
-        Table("migrated", metadata, *(Column(n, t) for n, t in zip("abcdefghi", types)))
+        Table("migrated", metadata, *(Column(n, t) for n, t in zip("abcdefghij", types)))
         return metadata, compare_metadata(context, metadata)
 
     for name, types in same.items():
         check(f"migration, {name}", changes(types)[1], [])
     metadata, found = changes(different)
-    check("migration, differences", [one[0][3] for one in found], list("abcdefghi"))
+    check("migration, differences", [one[0][3] for one in found], list("abcdefghij"))
     code = render_python_code(produce_migrations(context, metadata).upgrade_ops)
     check("migration, text", "type_=pg_dense.sqlalchemy.SECONDS4()" in code, True)
     conn.execute(text("DROP TABLE migrated"))

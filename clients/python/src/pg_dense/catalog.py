@@ -25,6 +25,7 @@ WIDE = {
     "uint1": "int2",
     "uint2": "int4",
     "uint3": "int4",
+    "uint4": "int8",
     "seconds4": "timestamp",
     "seconds4tz": "timestamptz",
     "compact_text": "text",

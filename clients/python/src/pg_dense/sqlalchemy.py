@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import CHAR, VARCHAR, DateTime, Float, Integer, Numeric, String, text
+from sqlalchemy import CHAR, VARCHAR, BigInteger, DateTime, Float, Integer, Numeric, String, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.postgresql.base import PGDialect
@@ -75,6 +75,10 @@ class UINT2(CompactType, Integer):
 
 class UINT3(CompactType, Integer):
     compact_name = "uint3"
+
+
+class UINT4(CompactType, BigInteger):
+    compact_name = "uint4"
 
 
 class SECONDS4(CompactType, DateTime):
@@ -145,6 +149,7 @@ _SIMPLE: tuple[type[CompactType], ...] = (
     UINT1,
     UINT2,
     UINT3,
+    UINT4,
     SECONDS4,
     SECONDS4TZ,
     COMPACT_TEXT,

@@ -41,6 +41,10 @@ class UInt3Field(_NarrowField):
     compact_type, range = "uint3", (0, 2**24 - 1)
 
 
+class UInt4Field(_NarrowField, models.BigIntegerField):
+    compact_type, range = "uint4", (0, 2**32 - 1)
+
+
 class Seconds4Field(models.DateTimeField):
     """A DateTimeField without fractions of a second, from 1970 to 2106: seconds4tz."""
 
