@@ -144,7 +144,8 @@ AS $$
             WHEN t.name ~ '^seconds4' THEN 4
             WHEN t.name ~ '^compact_decimal[48]_' THEN substr(t.name, 16, 1)::int4
             ELSE -1 END,
-        CASE WHEN t.name IN ('uint2') THEN 2
+        CASE WHEN t.name = 'uint2' THEN 2
+            WHEN t.name = 'uint4' THEN 4
             WHEN t.name ~ '^(compact_char|u?int[0-9])' THEN 1
             WHEN t.name ~ '^compact_decimal8_' THEN 8
             ELSE 4 END

@@ -19,6 +19,7 @@ NARROW = (
     ("int2", 2, -(2**15), 2**15 - 1),
     ("uint2", 2, 0, 2**16 - 1),
     ("int4", 4, -(2**31), 2**31 - 1),
+    ("uint4", 4, 0, 2**32 - 1),
 )
 CORE_INTEGERS = ("int2", "int4")
 UPDATED_HEADROOM = 100
@@ -68,6 +69,8 @@ def narrow_integer(width: int, low: int, high: int, updates: int) -> NewType | N
             risk = f"values outside of {smallest} to {greatest} will be refused"
             if name not in CORE_INTEGERS:
                 risk += f"; client drivers that do not know {name} return strings"
+            if name == "uint4":
+                risk += "; coalesce() and the like with an integer need a cast"
             reason = f"values in the statistics are {low} to {high}"
             return NewType(name, length, length, reason, risk)
     return None
