@@ -249,7 +249,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			else
 				add_driver_risk(column);
 			if (type->arithmetic != INTEGER_int4)
-				add_risk(column, psprintf("%s and int4 have no common type, so coalesce(%s, 0) will be refused",
+				add_risk(column, psprintf("%s and int4 have no common type, so coalesce(%s, 0) and other expressions will be refused",
 										  type->name, quote_identifier(NameStr(att->attname))));
 			column->by_name = !asked;
 		}

@@ -8,8 +8,8 @@
  * operators and functions then refer to the operators and functions of the new
  * types.  An expression that shows, compares or counts a column has the same
  * result as before.  Arithmetic on a narrower integer or a decimal may have
- * another result: its type is int4 or numeric, whatever the type was before,
- * and int4 may overflow where int8 did not.  So every other use of such a
+ * another result: its type is int4, int8 or numeric, whatever the type was
+ * before, and int4 may overflow where int8 did not.  So every other use of such a
  * column counts as a blocker, even where the type of the result happens to
  * stay the same.  An explicit cast in the text avoids the blocker.
  *

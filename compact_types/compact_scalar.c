@@ -424,11 +424,13 @@ prepare_sort(SortSupport ssup,
 		send_integer(&buf, type##_value(PG_GETARG_DATUM(0)), twin##_BYTES); \
 		PG_RETURN_BYTEA_P(pq_endtypsend(&buf)); \
 	} \
-	/* only for three bytes at most, because the difference must be an int */ \
+	/* do not compare datums: older JIT code does not sign-extend them */ \
 	static int \
 	type##_sort_compare(Datum a, Datum b, SortSupport ssup) \
 	{ \
-		return (int) type##_value(a) - (int) type##_value(b); \
+		int64		left = type##_value(a); \
+		int64		right = type##_value(b); \
+		return left < right ? -1 : left > right; \
 	} \
 	/* the abbreviated key of a type that is passed by reference is the value */ \
 	static Datum \
@@ -436,13 +438,11 @@ prepare_sort(SortSupport ssup,
 	{ \
 		return Int32GetDatum((int32) type##_value(original)); \
 	} \
-	/* a sign-extended datum of four bytes has the order of the unsigned value */ \
 	PG_FUNCTION_INFO_V1(compact_##type##_sortsupport); \
 	Datum \
 	compact_##type##_sortsupport(PG_FUNCTION_ARGS) \
 	{ \
-		prepare_sort((SortSupport) PG_GETARG_POINTER(0), \
-					 bytes == 4 ? ssup_datum_unsigned_cmp : type##_sort_compare, \
+		prepare_sort((SortSupport) PG_GETARG_POINTER(0), type##_sort_compare, \
 					 INTEGER_BY_REFERENCE(bytes) ? type##_abbrev_convert : NULL); \
 		PG_RETURN_VOID(); \
 	} \

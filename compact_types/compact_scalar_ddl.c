@@ -443,7 +443,13 @@ create_integer_parts(const TypeDdl *ddl, const CompactInteger *integer)
 							   psprintf("%s_sum", name));
 	}
 	else
-		compact_ddl_create_sum(ddl, symbol, "compact_sum_numeric", "compact_sum_avg", NULL);
+	{
+		char	   *final = psprintf("%s_sum", name);
+
+		compact_ddl_create_called_on_null(ddl, final, "internal", "numeric",
+										  "compact_sum_numeric_final");
+		compact_ddl_create_sum(ddl, symbol, final, "compact_sum_avg", NULL);
+	}
 
 	compact_ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
 								psprintf("%s_sortsupport", symbol), "IMMUTABLE");
@@ -681,8 +687,6 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 									"internal", "compact_sum_deserialize", "IMMUTABLE");
 		compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
 										  "compact_sum_int8");
-		compact_ddl_create_called_on_null(&ddl, "compact_sum_numeric", "internal", "numeric",
-										  "compact_sum_numeric_final");
 		compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
 										  "compact_sum_avg");
 		compact_ddl_create_stand_ins(&ddl);

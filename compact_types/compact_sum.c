@@ -198,9 +198,9 @@ compact_sum_int8(PG_FUNCTION_ARGS)
 }
 
 /*
- * compact_sum_numeric(internal) returns numeric: the sum of integers.  The
- * symbol is compact_sum_numeric_final, because compact_sum_numeric() is the
- * function of the C code.
+ * uint4_sum(internal) returns numeric: the sum of integers.  The symbol is
+ * compact_sum_numeric_final, because compact_sum_numeric() is the function of
+ * the C code.
  */
 PG_FUNCTION_INFO_V1(compact_sum_numeric_final);
 Datum

@@ -89,6 +89,8 @@ to_char(u, '999')
 to_char(z, 'YYYY')
 to_char(s, 'YYYY')
 to_char(u2, '999')
+pg_size_pretty(u)
+money '9.99' / u
 scale(d)
 min_scale(d)
 trim_scale(d)

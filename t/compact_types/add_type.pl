@@ -49,6 +49,7 @@ DROP TYPE @extschema@.uint3 CASCADE;
 DROP FUNCTION compact_types.uint3_sortsupport(internal);
 DROP TYPE @extschema@.uint4 CASCADE;
 DROP FUNCTION compact_types.uint4_sortsupport(internal);
+DROP FUNCTION compact_types.uint4_sum(internal);
 SQL
 write_file('compact_types--0.9-test--1.0.sql', $create_missing);
 write_file('compact_types--1.0--1.1-test.sql',
