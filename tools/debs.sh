@@ -131,6 +131,14 @@ verify()
 	if step "$1" "$2" "" "${@:3}"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
+# verify_lintian - test that lintian finds no error in the packages of /srv/build; print what it finds
+verify_lintian()
+{
+	verify "$suite: lintian" "$log.lintian.log" \
+		in_chroot sh -c 'cd /srv/build && lintian --tag-display-limit 0 --show-overrides --fail-on error ./*.changes'
+	grep '^[EWO]: ' "$log.lintian.log" || true
+}
+
 #
 # The tests in a chroot
 #
