@@ -514,12 +514,7 @@ prepare_sort(SortSupport ssup,
 	} \
 	SHIFT_FUNCTION(type, arithmetic, shl) \
 	SHIFT_FUNCTION(type, arithmetic, shr) \
-	PG_FUNCTION_INFO_V1(compact_##type##_sum); \
-	Datum \
-	compact_##type##_sum(PG_FUNCTION_ARGS) \
-	{ \
-		return add_to_sum(fcinfo, PG_ARGISNULL(1) ? 0 : type##_value(PG_GETARG_DATUM(1))); \
-	} \
+	SUM_FUNCTION_##arithmetic(type) \
 	PG_FUNCTION_INFO_V1(compact_##type##_accum); \
 	Datum \
 	compact_##type##_accum(PG_FUNCTION_ARGS) \
@@ -548,6 +543,16 @@ prepare_sort(SortSupport ssup,
 		return type##_datum(type##_value(PG_GETARG_DATUM(0)) operation \
 							type##_value(PG_GETARG_DATUM(1))); \
 	}
+
+#define SUM_FUNCTION_int4(type) \
+	PG_FUNCTION_INFO_V1(compact_##type##_sum); \
+	Datum \
+	compact_##type##_sum(PG_FUNCTION_ARGS) \
+	{ \
+		return add_to_sum(fcinfo, PG_ARGISNULL(1) ? 0 : type##_value(PG_GETARG_DATUM(1))); \
+	}
+
+#define SUM_FUNCTION_int8(type)
 
 #define SHIFT_FUNCTION(type, arithmetic, name) \
 	PG_FUNCTION_INFO_V1(compact_##type##_##name); \
