@@ -5,20 +5,9 @@
 --
 CREATE EXTENSION compact_char24;
 
--- Return true if the plan of the query matches the pattern.  Show a plan that is not as expected.
-CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  plan text := '';
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    plan := plan || line || E'\n';
-  END LOOP;
-  IF (plan ~ pattern) <> expected THEN
-    RAISE NOTICE '%: %', query, plan;
-  END IF;
-  RETURN plan ~ pattern;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/plan_has.sql'
+\i :file
 
 CREATE TABLE keys (k compact_char24 PRIMARY KEY, t text, v varchar(24), b char(24), n int);
 INSERT INTO keys SELECT 'key ' || i, 'key ' || i, 'key ' || i, 'key ' || i, i FROM generate_series(1, 2000) i;

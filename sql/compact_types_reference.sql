@@ -9,20 +9,9 @@ CREATE EXTENSION pg_trgm;
 CREATE EXTENSION btree_gist;
 CREATE COLLATION not_c (provider = libc, locale = 'C.UTF-8');
 
--- Return true if the plan of the query matches the pattern.  Show a plan that is not as expected.
-CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  plan text := '';
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    plan := plan || line || E'\n';
-  END LOOP;
-  IF (plan ~ pattern) <> expected THEN
-    RAISE NOTICE '%: %', query, plan;
-  END IF;
-  RETURN plan ~ pattern;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/plan_has.sql'
+\i :file
 
 SELECT opcname, amname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE opcname ~ '^compact_' AND NOT amvalidate(c.oid) ORDER BY 1, 2;

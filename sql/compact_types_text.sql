@@ -100,19 +100,9 @@ CREATE TABLE keys (k compact_text PRIMARY KEY, n int, t text, b char(12));
 INSERT INTO keys SELECT 'key ' || i, i, 'key ' || i, 'key ' || i FROM generate_series(1, 2000) i;
 CREATE INDEX keys_hash ON keys USING hash (k);
 ANALYZE keys;
-CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  plan text := '';
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    plan := plan || line || E'\n';
-  END LOOP;
-  IF (plan ~ pattern) <> expected THEN
-    RAISE NOTICE '%: %', query, plan;
-  END IF;
-  RETURN plan ~ pattern;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/plan_has.sql'
+\i :file
 CREATE TABLE conditions (id serial, condition text);
 INSERT INTO conditions (condition) VALUES ($$k = 'key 7'$$), ($$'key 7' = k$$), ($$k = 'key 7'::text$$), ($$'key 7'::text = k$$),
   ($$k = 'key 7'::varchar$$), ($$'key 7'::varchar = k$$), ($$k = 'key 7'::bpchar$$), ($$'key 7'::bpchar = k$$),

@@ -10,20 +10,9 @@ CREATE EXTENSION compact_trgm;
 ALTER EXTENSION pg_trgm UPDATE;
 CREATE EXTENSION compact_char8;
 
--- Return true if the plan of the query matches the pattern.  Show a plan that is not as expected.
-CREATE FUNCTION plan_has(query text, pattern text, expected bool DEFAULT true) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  plan text := '';
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    plan := plan || line || E'\n';
-  END LOOP;
-  IF (plan ~ pattern) <> expected THEN
-    RAISE NOTICE '%: %', query, plan;
-  END IF;
-  RETURN plan ~ pattern;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/plan_has.sql'
+\i :file
 
 CREATE TABLE words (n int, c compact_text, l compact_text(40), e compact_char8, t text, v varchar(40));
 INSERT INTO words SELECT i, s, s, i, s, s
