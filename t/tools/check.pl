@@ -232,6 +232,38 @@ foreach my $list (glob("$top/t/*/ONE_LEG"))
 );
 is($said, "ended\n", 'an interrupt ends a process group');
 
+# The tests of the benchmarks and of the tools run beside others, one after the other, and are
+# counted.
+($functions) = read_file("$top/tools/check") =~
+  /^(# find_tools_tests .*?^\}\n.*?^\}\n.*?^\}\n)/ms;
+write_file("$dir/here/tools/tap-count", "#!/bin/sh\necho tap-count \"\$VARIABLE\" \"\$@\"\n");
+chmod 0755, "$dir/here/tools/tap-count";
+($status, $said) = run_tool($dir, 'bash', '-c', <<"SCRIPT");
+set -euo pipefail
+beside='' ran_beside=no top=here checks=checks logs=. test_environment=(VARIABLE='two words')
+tests_of() { echo "\$1/one test.pl"; }
+prepare_checks() { :; }
+make_dir() { :; }
+set_harness() { harness=(sh -c 'sleep 1; echo "\$@"; exit 1' sh harness "\$1"); }
+count_tap() { echo "count \$1: \$(cat "\$2")"; }
+$functions
+begin_beside 17-dense config
+echo started
+end_beside 17-dense
+echo "\$ran_beside \${#beside}"
+SCRIPT
+is($said, <<'OUTPUT', 'tests beside others');
+== 17-dense-bench, tools: TAP, beside the other tests
+started
+== 17-dense-bench: TAP
+harness 17-dense-bench t/bench/one test.pl
+count 17-dense-bench: harness 17-dense-bench t/bench/one test.pl
+== tools: TAP
+tap-count two words t/tools/one test.pl
+count tools: tap-count two words t/tools/one test.pl
+yes 0
+OUTPUT
+
 # A run that ends before its first test counts as failed, and its last line shows a
 # failure.
 write_file("$dir/tools/deps", "#!/bin/sh\nexit 1\n");
