@@ -144,6 +144,23 @@ condition_strategy(OpExpr *condition)
 	return get_op_opfamily_strategy(condition->opno, TEXT_BTREE_FAM_OID);
 }
 
+/* Return the constant of the condition with that strategy, or NULL. */
+static Const *
+condition_constant(List *conditions, int strategy)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		OpExpr	   *condition = lfirst_node(OpExpr, lc);
+
+		if (condition_strategy(condition) == strategy)
+			return lsecond_node(Const, condition->args);
+	}
+
+	return NULL;
+}
+
 /*
  * Return the type's operator with text that has the btree strategy, or
  * InvalidOid.
@@ -169,6 +186,7 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 	List	   *args;
 	Oid			collation;
 	Node	   *value;
+	Oid			prefix_operator;
 	List	   *conditions;
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -198,6 +216,28 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 	value = (Node *) linitial(args);
 	conditions = text_conditions(kind, (Node *) lsecond(args), collation,
 								 req->indexcollation, &req->lossy);
+
+	/*
+	 * An SP-GiST index serves "begins with", in any collation.  Core derives
+	 * the prefix from the pattern if the collation of the index is C.
+	 */
+	prefix_operator = get_opfamily_member(req->opfamily, exprType(value), TEXTOID,
+										  RTPrefixStrategyNumber);
+	if (OidIsValid(prefix_operator) &&
+		condition_constant(conditions, BTEqualStrategyNumber) == NULL)
+	{
+		Const	   *prefix;
+
+		conditions = text_conditions(kind, (Node *) lsecond(args), collation,
+									 C_COLLATION_OID, &req->lossy);
+		prefix = condition_constant(conditions, BTGreaterEqualStrategyNumber);
+		if (prefix == NULL)
+			return NULL;
+		return (Node *) list_make1(make_opclause(prefix_operator, BOOLOID, false,
+												 (Expr *) value, (Expr *) prefix,
+												 InvalidOid, req->indexcollation));
+	}
+
 	foreach(lc, conditions)
 	{
 		OpExpr	   *condition = lfirst_node(OpExpr, lc);
@@ -218,23 +258,6 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 	}
 
 	return (Node *) result;
-}
-
-/* Return the constant of the condition with that strategy, or NULL. */
-static Const *
-condition_constant(List *conditions, int strategy)
-{
-	ListCell   *lc;
-
-	foreach(lc, conditions)
-	{
-		OpExpr	   *condition = lfirst_node(OpExpr, lc);
-
-		if (condition_strategy(condition) == strategy)
-			return lsecond_node(Const, condition->args);
-	}
-
-	return NULL;
 }
 
 /*

@@ -59,6 +59,56 @@ create_type(const TypeDdl *ddl)
 }
 
 /*
+ * Create the SP-GiST operator class, which has the operators of core's class
+ * text_ops for which the type has operators of its own.  The C functions choose
+ * by the right operand's type how to read a searched value.
+ */
+static void
+create_spgist_class(const TypeDdl *ddl)
+{
+	static const struct
+	{
+		const char *name;
+		int			strategy;
+	}			operators[] = {
+		{"=", 3}, {"<", 11}, {"<=", 12}, {">=", 14}, {">", 15}
+	};
+	const char *schema = ddl->schema;
+	const char *type = ddl->type;
+	StringInfoData members;
+	TypeDdl		core = *ddl;
+
+	core.library = NULL;
+	compact_ddl_create_function(ddl, "spg_config", "internal, internal", "void",
+								"compact_text_spg_config", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "spg_choose", "internal, internal", "void",
+								"compact_text_spg_choose", "IMMUTABLE");
+	compact_ddl_create_function(&core, "spg_picksplit", "internal, internal", "void",
+								"spg_text_picksplit", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "spg_inner_consistent", "internal, internal", "void",
+								"compact_text_spg_inner_consistent", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "spg_leaf_consistent", "internal, internal", "bool",
+								"compact_text_spg_leaf_consistent", "IMMUTABLE");
+
+	initStringInfo(&members);
+	for (int i = 0; i < (int) lengthof(operators); i++)
+		appendStringInfo(&members, "OPERATOR %d %s.%s (%s, %s), OPERATOR %d %s.%s (%s, text), ",
+						 operators[i].strategy, ddl->opschema, operators[i].name, type, type,
+						 operators[i].strategy, ddl->opschema, operators[i].name, type);
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.compact_text_spgist_ops DEFAULT FOR TYPE %s USING spgist AS %s"
+						"OPERATOR 28 %s.^@ (%s, text),"
+						" FUNCTION 1 %s.spg_config(internal, internal),"
+						" FUNCTION 2 %s.spg_choose(internal, internal),"
+						" FUNCTION 3 %s.spg_picksplit(internal, internal),"
+						" FUNCTION 4 %s.spg_inner_consistent(internal, internal),"
+						" FUNCTION 5 %s.spg_leaf_consistent(internal, internal),"
+						" FUNCTION 6 %s.compact_text_text(%s),"
+						" STORAGE text",
+						schema, type, members.data, ddl->opschema, type,
+						schema, schema, schema, schema, schema, schema, type);
+}
+
+/*
  * compact_types.create_text() returns void
  *
  * The extension's script calls this function to create the type compact_text
@@ -83,6 +133,7 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 	nestlevel = compact_ddl_set_gucs();
 	create_type(&ddl);
 	compact_ddl_create_string_type_parts(&ddl, "compact_text");
+	create_spgist_class(&ddl);
 
 	/*
 	 * with core's support function, ALTER TABLE to a larger limit does not

@@ -210,6 +210,55 @@ SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c = x.s) <
 FROM (SELECT s, c, count(*) AS n, (sum(count(*)) OVER (ORDER BY s)) - count(*) AS before
       FROM samples GROUP BY s, c ORDER BY min(id) LIMIT 300) x
 SQL
+
+	# Search values and prefixes by an SP-GiST index.  An index-only scan returns the values.
+	is( $node->safe_psql($db,
+			<<'SQL'), '0|0|0|0|0|0|t|', "$db: an SP-GiST index finds the rows that a scan finds");
+DROP INDEX samples_c, samples_hash;
+CREATE INDEX samples_spgist ON samples USING spgist (c);
+CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql RETURN regexp_replace($1, '([\\%_])', '\\\1', 'g');
+CREATE FUNCTION conditions() RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT format(f, like_quote(left(s, 1 + id % 6)), like_quote(right(s, 1)), like_quote(s), left(s, 1 + id % 6))
+  FROM samples, unnest(ARRAY['LIKE ''%1$s%%''', 'LIKE ''%1$s%%%2$s''', 'LIKE ''%3$s''', '^@ ''%4$s''']) f
+  WHERE id <= 20 AND s !~ '''' AND s <> ''
+  UNION ALL SELECT format('~ %L', '^' || s) FROM samples WHERE id <= 400 AND s ~ '^[a-z0-9]{2,}$'
+$$;
+-- Return the conditions that find other rows by the index than a scan of the texts finds, or that do
+-- not use the index.
+CREATE FUNCTION wrong_conditions(OUT wrong text) LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  condition text;
+  plan text;
+  line text;
+  found text;
+  expected text;
+BEGIN
+  FOR condition IN SELECT conditions() LOOP
+    plan := '';
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) SELECT FROM samples WHERE c ' || condition LOOP
+      plan := plan || line;
+    END LOOP;
+    EXECUTE 'SELECT count(*) || '':'' || coalesce(sum(id), 0) FROM samples WHERE c ' || condition INTO found;
+    EXECUTE 'SELECT count(*) || '':'' || coalesce(sum(id), 0) FROM samples WHERE s ' || condition INTO expected;
+    IF found <> expected OR plan !~ 'samples_spgist.*Index Cond: \(c (\^@|=) ' THEN
+      wrong := concat_ws(E'\n', wrong, format('%s: %s, not %s, %s', condition, found, expected, plan));
+    END IF;
+  END LOOP;
+END $$;
+SET enable_seqscan = off;
+SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c = x.s) <> n),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c = x.c) <> n),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c < x.s) <> before),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c <= x.c) <> before + n),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE x.c < y.c) <> total - before - n),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c >= x.s) <> total - before),
+       (SELECT array_agg(y.c::text ORDER BY y.c::text COLLATE "C") FROM (SELECT c FROM samples WHERE c >= '') y)
+       = (SELECT array_agg(s ORDER BY s COLLATE "C") FROM samples),
+       wrong_conditions()
+FROM (SELECT s, c, count(*) AS n, (sum(count(*)) OVER (ORDER BY s)) - count(*) AS before,
+             (SELECT count(*) FROM samples) AS total
+      FROM samples GROUP BY s, c ORDER BY min(id) LIMIT 100) x
+SQL
 	return;
 }
 
