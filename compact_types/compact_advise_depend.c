@@ -26,6 +26,7 @@
 #include "access/genam.h"
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
@@ -41,6 +42,7 @@
 #include "utils/syscache.h"
 
 #include "compact_advise.h"
+#include "compact_convert.h"
 #include "compact_ddl.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
@@ -507,10 +509,32 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
 }
 
 /*
- * Return true if the operator class of a key of the index is one for trigrams,
- * and there is one for the proposed type as well.  Then convert() drops the
- * index, and creates it again.  If the extension that has the class is missing,
- * set *needs_trgm to true.
+ * Return true if the operator class is one of core's for strings that is not
+ * the default one, such as varchar_pattern_ops, and compact_auto_index.c
+ * replaces it for the proposed type.
+ */
+static bool
+replaces_core_class(Relation index, Oid opclass, const AdviseColumn *column)
+{
+	Oid			am = index->rd_rel->relam;
+	Oid			input = get_opclass_input_type(opclass);
+
+	if ((column->kind != ADVISE_TEXT && column->kind != ADVISE_CHAR) ||
+		opclass >= FirstNormalObjectId || opclass == GetDefaultOpClass(column->att->atttypid, am) ||
+		(input != TEXTOID && input != VARCHAROID && input != BPCHAROID))
+		return false;
+
+	/* if the type does not exist yet, it will have these default classes */
+	return OidIsValid(column->type.typid) ?
+		OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
+		(am == BTREE_AM_OID || am == HASH_AM_OID || am == BRIN_AM_OID);
+}
+
+/*
+ * Return true if convert() or revert() drops the index and creates it again,
+ * because the operator class of this key of the index does not accept the
+ * proposed type, and there is another class or collation that does the same.
+ * If the extension that has the class is missing, set *needs_trgm to true.
  */
 bool
 compact_advise_recreates_index(Relation index, Oid opclass, const AdviseColumn *column,
@@ -521,14 +545,14 @@ compact_advise_recreates_index(Relation index, Oid opclass, const AdviseColumn *
 
 	*needs_trgm = (is_trgm && !OidIsValid(other) && column->kind == ADVISE_TEXT);
 
-	return OidIsValid(other) &&
+	return (OidIsValid(other) || replaces_core_class(index, opclass, column)) &&
 		!OidIsValid(get_index_constraint(RelationGetRelid(index)));
 }
 
 /*
  * Record the indexes that could not be rebuilt with the proposed types: those
- * with an operator class that is not the default one (except those for
- * trigrams), those whose access method has no default class for the new type,
+ * with an operator class that is not the default one (except those that
+ * convert() or revert() creates again), those whose access method has no default class for the new type,
  * and those that use the column in an expression or predicate.  For revert(),
  * expressions do not matter, because types get wider.
  */
@@ -565,6 +589,7 @@ compact_advise_check_indexes(Advice *advice)
 				bool		needs_trgm;
 
 				if (index->rd_index->indkey.values[key] != attnum ||
+					compact_convert_index_origin(advice, index) != NULL ||
 					compact_advise_recreates_index(index, opclass, column, &needs_trgm))
 					continue;
 				if (needs_trgm)

@@ -28,16 +28,23 @@ typedef struct ConvertOptions
 								 * views here, and not to the result */
 } ConvertOptions;
 
-/* The text of a constraint, statistics object or view */
+typedef enum DefinitionKind
+{
+	DEFINITION_CONSTRAINT,
+	DEFINITION_STATISTICS,
+	DEFINITION_INDEX
+} DefinitionKind;
+
+/* The text of a constraint, statistics object or index */
 typedef struct Definition
 {
-	char	   *object;			/* name; only for objects of a table */
+	char	   *object;			/* name */
 	AttrNumber	attnum;			/* a column that the object uses */
 	char	   *text;			/* present text */
 	char	   *origin;			/* text before the first conversion, or NULL
 								 * if not known */
-	char	   *comment;		/* COMMENT statement, or NULL */
-	bool		is_constraint;
+	char	   *comment;		/* COMMENT statement, or NULL; not of an index */
+	DefinitionKind kind;
 } Definition;
 
 /* A view that is dropped, and then created again */
@@ -71,6 +78,8 @@ extern void compact_convert_columns(Advice *advice, bool *chosen,
 									const ConvertOptions *options, ReturnSetInfo *rsinfo);
 
 /* compact_convert_index.c */
+extern char *compact_convert_index_name(Relation index);
+extern char *compact_convert_index_origin(const Advice *advice, Relation index);
 extern void compact_convert_recreate_indexes(Advice *advice, const bool *chosen);
 
 /* compact_convert_view.c */
@@ -90,7 +99,7 @@ extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const c
 extern char *compact_revert_without_stand_ins(const Advice *advice, const char *definition);
 extern void compact_revert_read_definitions(Advice *advice, Oid relid);
 extern void compact_revert_note_definitions(Advice *advice, Oid relid);
-extern char *compact_revert_view_origin(const Advice *advice, Oid view, const char *text);
+extern char *compact_revert_origin(const Advice *advice, Oid relid, const char *text);
 extern void compact_revert_note_view(const Advice *advice, Oid view, const char *origin);
 extern void compact_revert_find_definitions(Advice *advice);
 

@@ -5,9 +5,10 @@
  *
  * ALTER TABLE rebuilds an index with the operator class that it has, and fails
  * if this class does not accept the new type.  An index for trigrams needs
- * another class.  So such an index is dropped before the ALTER TABLE.
- * Afterwards it is created from its former definition, and
- * compact_auto_index.c replaces the operator class.
+ * another class, and an index for patterns needs the collation C.  So such an
+ * index is dropped before the ALTER TABLE.  Afterwards convert() creates it from
+ * its former definition, and compact_auto_index.c replaces the operator class.
+ * revert() creates it from the definition that it had before convert().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -28,9 +29,36 @@
 
 #include "compact_convert.h"
 
-/* Return true if a chosen column is a key of the index with such a class. */
+/* Return the qualified name of the index. */
+char *
+compact_convert_index_name(Relation index)
+{
+	return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
+									  RelationGetRelationName(index));
+}
+
+/* Return true if a chosen column is a key of the index. */
 static bool
-is_recreated(const Advice *advice, const bool *chosen, Relation index)
+has_chosen_key(const Advice *advice, const bool *chosen, Relation index)
+{
+	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
+	{
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			if (chosen[i] && advice->columns[i].att->attnum == index->rd_index->indkey.values[key])
+				return true;
+		}
+	}
+
+	return false;
+}
+
+/*
+ * Return true if the operator class of a chosen column in the index accepts
+ * only the present type.
+ */
+static bool
+needs_other_class(const Advice *advice, const bool *chosen, Relation index)
 {
 	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 	{
@@ -51,6 +79,30 @@ is_recreated(const Advice *advice, const bool *chosen, Relation index)
 }
 
 /*
+ * For revert(), return the definition that the index had before convert(), or
+ * NULL if the index still has it or if it is not known.
+ */
+char *
+compact_convert_index_origin(const Advice *advice, Relation index)
+{
+	char	   *name = compact_convert_index_name(index);
+	ListCell   *lc;
+
+	if (!advice->reverts)
+		return NULL;
+	foreach(lc, advice->definitions)
+	{
+		const Definition *definition = (const Definition *) lfirst(lc);
+
+		if (definition->kind == DEFINITION_INDEX && definition->origin != NULL &&
+			strcmp(definition->object, name) == 0 && strcmp(definition->origin, definition->text) != 0)
+			return definition->origin;
+	}
+
+	return NULL;
+}
+
+/*
  * Add the statements that drop and create these indexes to the advice, with the
  * properties that are not in the definition of an index.  The caller must have
  * set the search_path and the deparse settings.
@@ -67,15 +119,18 @@ compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 	foreach(lc, indexes)
 	{
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
-		char	   *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
-													  RelationGetRelationName(index));
+		char	   *name = compact_convert_index_name(index);
+		char	   *text = compact_convert_index_origin(advice, index);
 		char	   *comment;
 
-		if (is_recreated(advice, chosen, index))
+		if (has_chosen_key(advice, chosen, index) &&
+			(text != NULL || needs_other_class(advice, chosen, index)))
 		{
+			if (text == NULL)
+				text = pg_get_indexdef_string(RelationGetRelid(index));
 			compact_convert_check_owner(RelationGetRelid(index), "index");
 			advice->prepare = lappend(advice->prepare, psprintf("DROP INDEX %s", name));
-			advice->complete = lappend(advice->complete, pg_get_indexdef_string(RelationGetRelid(index)));
+			advice->complete = lappend(advice->complete, text);
 			comment = GetComment(RelationGetRelid(index), RelationRelationId, 0);
 			if (comment)
 				advice->complete = lappend(advice->complete,
@@ -83,6 +138,10 @@ compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 			if (index->rd_index->indisclustered)
 				advice->complete = lappend(advice->complete,
 										   psprintf("ALTER TABLE ONLY %s CLUSTER ON %s", table,
+													quote_identifier(RelationGetRelationName(index))));
+			if (index->rd_index->indisreplident)
+				advice->complete = lappend(advice->complete,
+										   psprintf("ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s", table,
 													quote_identifier(RelationGetRelationName(index))));
 		}
 		index_close(index, NoLock);

@@ -163,7 +163,7 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	saved->temporary = compact_advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
 	MemoryContextSwitchTo(oldcxt);
 
-	saved->origin = compact_revert_view_origin(advice, view, query);
+	saved->origin = compact_revert_origin(advice, view, query);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	if (advice->reverts)
 		query = saved->origin ? saved->origin : compact_revert_without_stand_ins(advice, query);

@@ -331,9 +331,9 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 	MemoryContextSwitchTo(oldcxt);
 
 	compact_advise_find_blockers(advice);
-	compact_advise_check_indexes(advice);
 	compact_ddl_set_deparse_gucs();
 	compact_revert_find_definitions(advice);
+	compact_advise_check_indexes(advice);
 	find_defaults(advice);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * compact_revert_definition.c
- *	  Former texts of constraints, statistics objects and views.
+ *	  Former texts of constraints, statistics objects, indexes and views.
  *
  * Definitions.  If a constraint or view calls a function of char(n), the
  * conversion can replace this function by a function of text.  After revert(),
- * the definition would still call the function of text.  So if the conversion
+ * the definition would still call the function of text.  And an index can get
+ * another operator class or collation.  So if the conversion
  * alters the text of a definition, the former text is recorded in
  * compact_types.definitions.  revert() uses the former text only if the
  * definition still has the text that was recorded as the new text.  revert()
@@ -27,10 +28,15 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/relcache.h"
+#include "utils/ruleutils.h"
 
 #include "compact_convert.h"
 
@@ -101,9 +107,64 @@ compact_revert_without_stand_ins(const Advice *advice, const char *definition)
  */
 
 /*
- * Read the definitions of the table's CHECK constraints and of its statistics
- * objects on expressions.  If a note contains the text of a definition before
- * the conversion, store that text as the definition's origin.
+ * The view, or an index of the table, has this text.  Return the text that it
+ * had before its first conversion, or NULL.
+ */
+char *
+compact_revert_origin(const Advice *advice, Oid relid, const char *text)
+{
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+
+	compact_advise_query("SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u AND new_definition = %s"
+						 " AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u) LIMIT 1",
+						 schema, schema, relid, quote_literal_cstr(text), relid);
+
+	return SPI_processed == 0 ? NULL :
+		MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
+}
+
+/*
+ * Read the definitions of the table's indexes, except those of constraints.
+ * If a note contains the text of an index before the conversion, store that
+ * text as the definition's origin.
+ */
+static void
+read_indexes(Advice *advice, Oid relid)
+{
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	Relation	rel = table_open(relid, NoLock);
+	List	   *indexes = RelationGetIndexList(rel);
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+		Definition *definition = palloc0(sizeof(Definition));
+
+		definition->kind = DEFINITION_INDEX;
+		definition->object = compact_convert_index_name(index);
+		definition->text = pg_get_indexdef_string(RelationGetRelid(index));
+		for (int key = 0; key < index->rd_index->indnkeyatts && definition->attnum == 0; key++)
+			definition->attnum = index->rd_index->indkey.values[key];
+		MemoryContextSwitchTo(oldcxt);
+		if (!OidIsValid(get_index_constraint(RelationGetRelid(index))))
+		{
+			definition->origin = compact_revert_origin(advice, relid, definition->text);
+			oldcxt = MemoryContextSwitchTo(advice->cxt);
+			advice->definitions = lappend(advice->definitions, definition);
+			MemoryContextSwitchTo(oldcxt);
+		}
+		index_close(index, NoLock);
+	}
+	list_free(indexes);
+	table_close(rel, NoLock);
+}
+
+/*
+ * Read the definitions of the table's CHECK constraints, of its statistics
+ * objects on expressions and of its indexes.  If a note contains the text of a
+ * definition before the conversion, store that text as the definition's origin.
  */
 void
 compact_revert_read_definitions(Advice *advice, Oid relid)
@@ -143,14 +204,18 @@ compact_revert_read_definitions(Advice *advice, Oid relid)
 		definition->text = compact_advise_result(i, 1);
 		definition->origin = compact_advise_result(i, 2);
 		definition->comment = compact_advise_result(i, 3);
-		definition->is_constraint = compact_advise_result(i, 4)[0] == 't';
+		definition->kind = compact_advise_result(i, 4)[0] == 't' ? DEFINITION_CONSTRAINT : DEFINITION_STATISTICS;
 		definition->attnum = attnum ? atoi(attnum) : 0;
 		advice->definitions = lappend(advice->definitions, definition);
 	}
 	MemoryContextSwitchTo(oldcxt);
+	read_indexes(advice, relid);
 }
 
-/* Record the former and the present text of a constraint, statistics object or view. */
+/*
+ * Record the former and the present text of a constraint, statistics object,
+ * index or view.
+ */
 static void
 note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
 				const char *origin, const char *text)
@@ -193,26 +258,12 @@ compact_revert_note_definitions(Advice *advice, Oid relid)
 		{
 			Definition *after = (Definition *) lfirst(lc2);
 
-			if (origin && after->is_constraint == before->is_constraint &&
+			if (origin && after->kind == before->kind &&
 				strcmp(after->object, before->object) == 0 &&
 				strcmp(after->text, origin) != 0 && after->attnum > 0)
 				note_definition(advice, relid, after->attnum, origin, after->text);
 		}
 	}
-}
-
-/* Return the query that the view had before its first conversion, or NULL. */
-char *
-compact_revert_view_origin(const Advice *advice, Oid view, const char *text)
-{
-	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
-
-	compact_advise_query("SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u AND new_definition = %s"
-						 " AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u) LIMIT 1",
-						 schema, schema, view, quote_literal_cstr(text), view);
-
-	return SPI_processed == 0 ? NULL :
-		MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 }
 
 /*
@@ -259,9 +310,10 @@ compact_revert_find_definitions(Advice *advice)
 		char	   *text = definition->origin ? definition->origin :
 			compact_revert_without_stand_ins(advice, definition->text);
 
-		if (strcmp(definition->text, text) == 0)
+		/* compact_convert_recreate_indexes() creates the indexes again */
+		if (definition->kind == DEFINITION_INDEX || strcmp(definition->text, text) == 0)
 			continue;
-		if (definition->is_constraint)
+		if (definition->kind == DEFINITION_CONSTRAINT)
 		{
 			/*
 			 * The text contains names without a schema, because it was

@@ -244,12 +244,15 @@ SET client_min_messages = warning;
 SELECT * FROM refused('base');
 DROP PUBLICATION adv_columns, adv_rows, adv_table;
 -- Test indexes.
-CREATE INDEX base_pattern ON base (c bpchar_pattern_ops);
+CREATE OPERATOR CLASS own_ops FOR TYPE bpchar USING btree AS
+  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 bpcharcmp(bpchar, bpchar);
+CREATE INDEX base_own ON base (c own_ops);
 CREATE INDEX base_expression ON base (upper(t));
 CREATE INDEX base_partial ON base (a) WHERE n = 1;
 CREATE INDEX base_gist ON base USING gist (daterange(DATE '2026-01-01', DATE '2026-01-01' + n));
 SELECT * FROM refused('base');
-DROP INDEX base_pattern, base_expression, base_partial, base_gist;
+DROP INDEX base_own, base_expression, base_partial, base_gist;
+DROP OPERATOR FAMILY own_ops USING btree;
 -- Test uses of the row type.
 CREATE FUNCTION of_row(base) RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE TABLE of_rows (b base[]);
