@@ -585,6 +585,7 @@ ok(defined $result->{environment}{$_}, "the result keeps the $_ of its runs")
 # from earlier runs.
 my $starved = <<'PYTHON';
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 import json
 from bench import charts
@@ -661,7 +662,10 @@ rows = [row for table in result["tables"] for row in table["rows"] if row[0] == 
 if best:
     chosen = [(sample["stage"], sample["shared_buffers"]) for sample in result["samples"] if sample["setting"] == "best"]
     titles = [table["title"] for table in result["tables"] if "(best:" in table["title"]]
-    print("best:", len(result["samples"]), chosen, round(result["metrics"]["tpmc.best_settings"], 3), "reads.best_settings" in result["metrics"], titles, sep="\n")
+    windows = [
+        (setting.warmup, setting.seconds) for setting in tpcc.settings(replace(options, warmup=300, seconds=600))
+    ]
+    print("best:", len(result["samples"]), chosen, round(result["metrics"]["tpmc.best_settings"], 3), "reads.best_settings" in result["metrics"], titles, windows, sep="\n")
     sys.exit()
 print("killed:", killed, len(result["samples"]), metrics, rows, len(charts.tpcc_charts(result)))
 PYTHON
@@ -705,6 +709,7 @@ best:
 5.0
 True
 ['Throughput and I/O: median (smallest to largest) (best: 600 MB, shared_buffers 200MB (stock types), 300MB (patched server, all off))']
+[(300, 600), (120, 180), (120, 180), (120, 180), (120, 180), (120, 180), (300, 600)]
 LINES
 
 # Data of the server's files that another process has read into the page cache are not under the
