@@ -132,6 +132,7 @@ typedef struct AdviseColumn
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* saves nothing in today's column order */
 	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
+	bool		noted;			/* goes back to the type that a note names */
 	bool		outdated;		/* no longer has the type it was converted to */
 	char	   *reason;
 	char	   *native_type;	/* advice to use one of PostgreSQL's own
@@ -217,6 +218,7 @@ extern bool compact_advise_calls_users_functions(Node *node);
 extern void compact_advise_look_at_defaults(Advice *advice);
 
 /* compact_advise_propose.c */
+extern void compact_advise_add_risk(AdviseColumn *column, const char *risk);
 extern void compact_advise_propose(Advice *advice);
 extern void compact_advise_keep(AdviseColumn *column, char *reason);
 

@@ -550,11 +550,101 @@ compact_advise_recreates_index(Relation index, Oid opclass, const AdviseColumn *
 }
 
 /*
+ * Return true if an index serves all searches for values of the column: its
+ * first key is the column, in its collation, and the operator class is the
+ * default one.
+ */
+static bool
+has_index(List *indexes, Form_pg_attribute att)
+{
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		Oid			am = index->rd_rel->relam;
+		bool		serves = (am == BTREE_AM_OID || am == HASH_AM_OID) && index->rd_index->indisvalid &&
+			index->rd_index->indkey.values[0] == att->attnum && index->rd_indcollation[0] == att->attcollation &&
+			heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL) &&
+			get_index_column_opclass(RelationGetRelid(index), 1) == GetDefaultOpClass(att->atttypid, am);
+
+		index_close(index, AccessShareLock);
+		if (serves)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * A key of the index gets another operator class or collation.  Record a
+ * blocker if the owner could not create the index.  Record a risk if the index
+ * would serve fewer searches than it does now: an index with the collation C
+ * serves LIKE and =, but no IN list in another collation.
+ */
+static void
+check_recreated(Advice *advice, AdviseColumn *column, Relation index, int key, List *indexes)
+{
+	const char *name = RelationGetRelationName(index);
+	char	   *statement;
+	char	   *lacks = compact_convert_owner_lacks(RelationGetRelid(index), &statement);
+	bool		collate_c;
+	bool		deterministic;
+	MemoryContext oldcxt;
+
+	if (lacks != NULL)
+		compact_advise_add_blocker(advice, column->att->attnum,
+								   psprintf("index %s cannot be created again by its owner without %s",
+											name, statement));
+	if (advice->reverts || key > 0 || has_index(indexes, column->att) ||
+		!compact_is_pattern_class(get_index_column_opclass(RelationGetRelid(index), 1)))
+		return;
+	compat_collation_properties(index->rd_indcollation[key], &collate_c, &deterministic);
+	if (collate_c || (column->risk && strstr(column->risk, "IN list")))
+		return;
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	compact_advise_add_risk(column, psprintf("index %s will serve LIKE and =, but no IN list and no join with other types", name));
+	column->by_name = !advice->options.narrow;
+	MemoryContextSwitchTo(oldcxt);
+}
+
+/*
+ * Record a blocker if a key of the index, whose column gets another type, could
+ * not be rebuilt with this type.
+ */
+static void
+check_key(Advice *advice, AdviseColumn *column, Relation index, int key, List *indexes)
+{
+	AttrNumber	attnum = column->att->attnum;
+	const char *name = RelationGetRelationName(index);
+	Oid			am = index->rd_rel->relam;
+	Oid			opclass = get_index_column_opclass(RelationGetRelid(index), key + 1);
+	bool		needs_trgm = false;
+
+	if (compact_convert_index_origin(advice, index) != NULL ||
+		compact_advise_recreates_index(index, opclass, column, &needs_trgm))
+		check_recreated(advice, column, index, key, indexes);
+	else if (needs_trgm)
+		compact_advise_add_blocker(advice, attnum,
+								   psprintf("operator class of index %s needs the extension compact_trgm", name));
+	else if (opclass != GetDefaultOpClass(column->att->atttypid, am))
+		compact_advise_add_blocker(advice, attnum,
+								   psprintf("operator class of index %s is not the default one", name));
+	else if (OidIsValid(column->type.typid) ?
+			 !OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
+			 (am != BTREE_AM_OID && am != HASH_AM_OID && am != BRIN_AM_OID))
+		compact_advise_add_blocker(advice, attnum,
+								   psprintf("access method of index %s has no operator class for type %s",
+											name, column->type.name));
+}
+
+/*
  * Record the indexes that could not be rebuilt with the proposed types: those
  * with an operator class that is not the default one (except those that
- * convert() or revert() creates again), those whose access method has no default class for the new type,
- * and those that use the column in an expression or predicate.  For revert(),
- * expressions do not matter, because types get wider.
+ * convert() or revert() creates again), those whose access method has no
+ * default class for the new type, and those that use the column in an
+ * expression or predicate.  For revert(), expressions do not matter, because
+ * types get wider.
  */
 void
 compact_advise_check_indexes(Advice *advice)
@@ -584,29 +674,8 @@ compact_advise_check_indexes(Advice *advice)
 													RelationGetRelationName(index)));
 			for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 			{
-				Oid			am = index->rd_rel->relam;
-				Oid			opclass = get_index_column_opclass(RelationGetRelid(index), key + 1);
-				bool		needs_trgm;
-
-				if (index->rd_index->indkey.values[key] != attnum ||
-					compact_convert_index_origin(advice, index) != NULL ||
-					compact_advise_recreates_index(index, opclass, column, &needs_trgm))
-					continue;
-				if (needs_trgm)
-					compact_advise_add_blocker(advice, attnum,
-											   psprintf("operator class of index %s needs the extension compact_trgm",
-														RelationGetRelationName(index)));
-				else if (opclass != GetDefaultOpClass(column->att->atttypid, am))
-					compact_advise_add_blocker(advice, attnum,
-											   psprintf("operator class of index %s is not the default one",
-														RelationGetRelationName(index)));
-				else if (OidIsValid(column->type.typid) ?
-						 !OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
-						 (am != BTREE_AM_OID && am != HASH_AM_OID && am != BRIN_AM_OID))
-					compact_advise_add_blocker(advice, attnum,
-											   psprintf("access method of index %s has no operator class for type %s",
-														RelationGetRelationName(index),
-														column->type.name));
+				if (index->rd_index->indkey.values[key] == attnum)
+					check_key(advice, column, index, key, indexes);
 			}
 		}
 		index_close(index, AccessShareLock);

@@ -140,8 +140,8 @@ propose_string(Advice *advice, AdviseColumn *column)
 }
 
 /* Add a risk of the proposal. */
-static void
-add_risk(AdviseColumn *column, const char *risk)
+void
+compact_advise_add_risk(AdviseColumn *column, const char *risk)
 {
 	column->risk = column->risk ? psprintf("%s; %s", column->risk, risk) : pstrdup(risk);
 }
@@ -155,7 +155,7 @@ add_risk(AdviseColumn *column, const char *risk)
 static void
 add_driver_risk(AdviseColumn *column)
 {
-	add_risk(column, psprintf("client drivers that do not know %s return strings", column->type.name));
+	compact_advise_add_risk(column, psprintf("client drivers that do not know %s return strings", column->type.name));
 }
 
 /*
@@ -242,14 +242,14 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		{
 			column->kind = ADVISE_INTEGER;
 			if (!proven)
-				add_risk(column, psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
+				compact_advise_add_risk(column, psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
 										  (long long) type->min, (long long) type->max));
 			if (!compact_integer_is_narrow(type))
-				add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
+				compact_advise_add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
 			else
 				add_driver_risk(column);
 			if (type->arithmetic != INTEGER_int4)
-				add_risk(column, psprintf("%s and int4 have no common type, so coalesce(%s, 0) and other expressions will be refused",
+				compact_advise_add_risk(column, psprintf("%s and int4 have no common type, so coalesce(%s, 0) and other expressions will be refused",
 										  type->name, quote_identifier(NameStr(att->attname))));
 			column->by_name = !asked;
 		}
@@ -306,9 +306,9 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	column->kind = ADVISE_DECIMAL;
 	column->reason = "holds every number of the type";
 	if (compact_advise_looks_like_coordinate(column))
-		add_risk(column, "functions of double precision, for example sin(), accept a numeric, but no decimal");
+		compact_advise_add_risk(column, "functions of double precision, for example sin(), accept a numeric, but no decimal");
 	add_driver_risk(column);
-	add_risk(column, psprintf("numbers of more than %d digits will be accepted", precision));
+	compact_advise_add_risk(column, psprintf("numbers of more than %d digits will be accepted", precision));
 	column->by_name = !advice->options.narrow;
 }
 
@@ -335,7 +335,7 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 	column->kind = ADVISE_SECONDS;
 	column->reason = psprintf("whole seconds from 1970 to 2106-02-07%s",
 							  column->att->atttypmod != 0 ? "; fractions will be rounded" : "");
-	add_risk(column, psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
+	compact_advise_add_risk(column, psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
 							  column->att->atttypmod != 0 ? ", fractions of a second rounded" : ""));
 	add_driver_risk(column);
 	column->by_name = !advice->options.narrow && !advice->options.round_seconds;

@@ -88,9 +88,12 @@ element_column(const IndexElem *element)
 	return NULL;
 }
 
-/* Return true if the column's own collation compares as memcmp() does. */
+/*
+ * Return true if the collation of the index element compares as memcmp() does:
+ * the one in the statement, or else that of the column.
+ */
 static bool
-column_collation_is_c(Oid relid, AttrNumber attnum)
+element_collation_is_c(const IndexElem *element, Oid relid, AttrNumber attnum)
 {
 	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attnum));
 	Oid			collation = InvalidOid;
@@ -102,18 +105,20 @@ column_collation_is_c(Oid relid, AttrNumber attnum)
 		collation = ((Form_pg_attribute) GETSTRUCT(tuple))->attcollation;
 		ReleaseSysCache(tuple);
 	}
+	if (element->collation != NIL)
+		collation = get_collation_oid(element->collation, true);
 	if (OidIsValid(collation))
 		compat_collation_properties(collation, &collate_c, &deterministic);
 
 	return collate_c;
 }
 
-/*
- * Return true if this is the family of one of core's pattern operator classes.
- */
-static bool
-is_pattern_family(Oid opfamily)
+/* Return true if this is one of core's B-tree operator classes for patterns. */
+bool
+compact_is_pattern_class(Oid opclass)
 {
+	Oid			opfamily = get_opclass_family(opclass);
+
 	return opfamily == TEXT_PATTERN_BTREE_FAM_OID || opfamily == BPCHAR_PATTERN_BTREE_FAM_OID;
 }
 
@@ -289,9 +294,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 		/* the compact type's class does the work of core's class */
 		if (OidIsValid(default_class) && opclass < FirstNormalObjectId)
 		{
-			Oid			opfamily = get_opclass_family(opclass);
-
-			if (is_pattern_family(opfamily) && !column_collation_is_c(relid, attnum))
+			if (compact_is_pattern_class(opclass) && !element_collation_is_c(element, relid, attnum))
 			{
 				element->opclass = NIL;
 				element->collation = list_make2(makeString("pg_catalog"), makeString("C"));

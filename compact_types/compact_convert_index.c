@@ -22,6 +22,9 @@
 #include "access/genam.h"
 #include "catalog/pg_class.h"
 #include "commands/comment.h"
+#include "commands/defrem.h"
+#include "executor/spi.h"
+#include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
@@ -79,13 +82,38 @@ needs_other_class(const Advice *advice, const bool *chosen, Relation index)
 }
 
 /*
- * For revert(), return the definition that the index had before convert(), or
- * NULL if the index still has it or if it is not known.
+ * Return true if all operator classes that the definition of an index names
+ * exist.  An extension with such a class may have moved to another schema.
+ */
+static bool
+classes_exist(const char *definition)
+{
+	IndexStmt  *stmt = (IndexStmt *) linitial_node(RawStmt, raw_parser(definition, RAW_PARSE_DEFAULT))->stmt;
+	Oid			am = get_index_am_oid(stmt->accessMethod, true);
+	ListCell   *lc;
+
+	foreach(lc, stmt->indexParams)
+	{
+		List	   *opclass = lfirst_node(IndexElem, lc)->opclass;
+
+		if (opclass != NIL && (!OidIsValid(am) || !OidIsValid(get_opclass_oid(am, opclass, true))))
+			return false;
+	}
+
+	return true;
+}
+
+/*
+ * For revert(), return the definition that the index had before convert().
+ * Return NULL if the index still has it, if it is not known, or if the index
+ * cannot have it now: a foreign key may use the index, or a column may go back
+ * to another type.
  */
 char *
 compact_convert_index_origin(const Advice *advice, Relation index)
 {
 	char	   *name = compact_convert_index_name(index);
+	char	   *origin = NULL;
 	ListCell   *lc;
 
 	if (!advice->reverts)
@@ -96,10 +124,25 @@ compact_convert_index_origin(const Advice *advice, Relation index)
 
 		if (definition->kind == DEFINITION_INDEX && definition->origin != NULL &&
 			strcmp(definition->object, name) == 0 && strcmp(definition->origin, definition->text) != 0)
-			return definition->origin;
+			origin = definition->origin;
 	}
+	if (origin == NULL || !classes_exist(origin))
+		return NULL;
+	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
+	{
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			const AdviseColumn *column = &advice->columns[i];
 
-	return NULL;
+			if (column->att->attnum == index->rd_index->indkey.values[key] &&
+				column->kind != ADVISE_KEEP && !column->noted)
+				return NULL;
+		}
+	}
+	compact_advise_query("SELECT FROM pg_catalog.pg_constraint WHERE conindid = %u AND contype = 'f' LIMIT 1",
+						 RelationGetRelid(index));
+
+	return SPI_processed == 0 ? origin : NULL;
 }
 
 /*

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "commands/tablespace.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -163,7 +164,7 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	saved->temporary = compact_advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
 	MemoryContextSwitchTo(oldcxt);
 
-	saved->origin = compact_revert_origin(advice, view, query);
+	saved->origin = compact_revert_origin(advice, view, query, T_SelectStmt);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	if (advice->reverts)
 		query = saved->origin ? saved->origin : compact_revert_without_stand_ins(advice, query);
@@ -217,12 +218,13 @@ compact_convert_execute_as_owner(const SavedView *saved, const char *sql)
 }
 
 /*
- * Check that the owner of the view or index still has the privileges to create
- * it.  Every statement on it runs as its owner, who had the privileges at the
- * time of creation.  Check this before anything changes.
+ * Return the privilege that the owner of the view or index would need to create
+ * it, and does not have, or NULL.  Set *statement to the statement that grants
+ * it.  Every statement on the object runs as its owner, who had the privileges
+ * at the time of creation.
  */
-void
-compact_convert_check_owner(Oid relid, const char *kind)
+char *
+compact_convert_owner_lacks(Oid relid, char **statement)
 {
 	static const struct
 	{
@@ -234,29 +236,58 @@ compact_convert_check_owner(Oid relid, const char *kind)
 	};
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Form_pg_class form;
+	const char *owner;
+	char	   *result = NULL;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for relation %u", relid);
 	form = (Form_pg_class) GETSTRUCT(tuple);
-	for (int i = 0; i < (int) lengthof(privileges); i++)
+	owner = GetUserNameFromId(form->relowner, false);
+	for (int i = 0; i < (int) lengthof(privileges) && result == NULL; i++)
 	{
 		const char *schema = get_namespace_name(form->relnamespace);
-		const char *owner;
 
 		if (form->relpersistence == RELPERSISTENCE_TEMP ||
 			compat_has_schema_privilege(form->relnamespace, form->relowner, privileges[i].mode))
 			continue;
-		owner = GetUserNameFromId(form->relowner, false);
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("%s %s cannot be created again by its owner", kind,
-						quote_qualified_identifier(schema, NameStr(form->relname))),
-				 errdetail("Role \"%s\" has no %s privilege on schema \"%s\".",
-						   owner, privileges[i].name, schema),
-				 errhint("GRANT %s ON SCHEMA %s TO %s; or drop the %s first.",
-						 privileges[i].name, quote_identifier(schema), quote_identifier(owner), kind)));
+		result = psprintf("Role \"%s\" has no %s privilege on schema \"%s\".",
+						  owner, privileges[i].name, schema);
+		*statement = psprintf("GRANT %s ON SCHEMA %s TO %s", privileges[i].name,
+							  quote_identifier(schema), quote_identifier(owner));
+	}
+	if (result == NULL && OidIsValid(form->reltablespace) &&
+		!compat_has_tablespace_privilege(form->reltablespace, form->relowner))
+	{
+		const char *tablespace = get_tablespace_name(form->reltablespace);
+
+		result = psprintf("Role \"%s\" has no CREATE privilege on tablespace \"%s\".", owner, tablespace);
+		*statement = psprintf("GRANT CREATE ON TABLESPACE %s TO %s",
+							  quote_identifier(tablespace), quote_identifier(owner));
 	}
 	ReleaseSysCache(tuple);
+
+	return result;
+}
+
+/*
+ * Raise an error if the owner of the view or index could not create it.  Check
+ * this before anything changes.
+ */
+void
+compact_convert_check_owner(Oid relid, const char *kind)
+{
+	char	   *statement;
+	char	   *lacks = compact_convert_owner_lacks(relid, &statement);
+
+	if (lacks == NULL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("%s %s cannot be created again by its owner", kind,
+					quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+											   get_rel_name(relid))),
+			 errdetail_internal("%s", lacks),
+			 errhint("%s; or drop the %s first.", statement, kind)));
 }
 
 /*

@@ -744,6 +744,7 @@ compact_ddl_set_deparse_gucs(void)
 		{"default_tablespace", ""},
 		{"extra_float_digits", "3"},
 		{"intervalstyle", "postgres"},
+		{"quote_all_identifiers", "off"},
 		{"standard_conforming_strings", "on"},
 		{"transform_null_equals", "off"},
 		{"xmloption", "content"}

@@ -176,6 +176,20 @@ operator_of_type(Oid typid, int strategy)
 	return get_opfamily_member(typcache->btree_opf, typid, TEXTOID, strategy);
 }
 
+/* Return true if the operator is ^@ of one of our types. */
+static bool
+is_prefix_operator(Oid opno)
+{
+	FmgrInfo	function;
+
+	if (!OidIsValid(opno))
+		return false;
+	fmgr_info(get_opcode(opno), &function);
+
+	return function.fn_addr == compact_text_starts_with ||
+		function.fn_addr == compact_char_starts_with;
+}
+
 /*
  * Answer SupportRequestIndexCondition: return the list of index conditions, or
  * NULL if the pattern has no fixed prefix or the index cannot serve it.
@@ -223,7 +237,7 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 	 */
 	prefix_operator = get_opfamily_member(req->opfamily, exprType(value), TEXTOID,
 										  RTPrefixStrategyNumber);
-	if (OidIsValid(prefix_operator) &&
+	if (is_prefix_operator(prefix_operator) &&
 		condition_constant(conditions, BTEqualStrategyNumber) == NULL)
 	{
 		Const	   *prefix;

@@ -314,7 +314,10 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 			if (use_note(advice, column, compact_advise_result(row, 1), compact_advise_result(row, 2),
 						 compact_advise_result(row, 3), compact_advise_result(row, 4),
 						 atoi(compact_advise_result(row, 5)), &old))
+			{
 				go_back(column, &old);
+				column->noted = true;
+			}
 			else
 				column->outdated = true;
 		}

@@ -6,12 +6,11 @@
  * Definitions.  If a constraint or view calls a function of char(n), the
  * conversion can replace this function by a function of text.  After revert(),
  * the definition would still call the function of text.  And an index can get
- * another operator class or collation.  So if the conversion
- * alters the text of a definition, the former text is recorded in
- * compact_types.definitions.  revert() uses the former text only if the
- * definition still has the text that was recorded as the new text.  revert()
- * runs the former text as the owner of the table or view, who must be the
- * recorded owner.
+ * another operator class or collation.  So if the conversion alters the text of
+ * a definition, the former text is recorded in compact_types.definitions.
+ * revert() uses the former text only if the definition still has the text that
+ * was recorded as the new text.  revert() runs the former text as the owner of
+ * the table or view, who must be the recorded owner.
  *
  * Stand-ins.  If a constraint or view compares two columns that are both
  * narrow, its text contains a cast to a stand-in, a type that
@@ -33,12 +32,16 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 #include "utils/ruleutils.h"
 
 #include "compact_convert.h"
+#include "compact_ddl.h"
 
 /*
  * Stand-ins
@@ -107,20 +110,56 @@ compact_revert_without_stand_ins(const Advice *advice, const char *definition)
  */
 
 /*
+ * Return true if the text is a single statement of that kind.  A note can have
+ * any text.
+ */
+bool
+compact_revert_is_statement(const char *sql, NodeTag tag)
+{
+	MemoryContext oldcxt = CurrentMemoryContext;
+	volatile bool result = false;
+
+	/* the raw parser holds nothing that would have to be released */
+	PG_TRY();
+	{
+		List	   *statements = raw_parser(sql, RAW_PARSE_DEFAULT);
+		Node	   *stmt = list_length(statements) == 1 ? linitial_node(RawStmt, statements)->stmt : NULL;
+
+		result = stmt != NULL && nodeTag(stmt) == tag &&
+			(!IsA(stmt, AlterTableStmt) || list_length(((AlterTableStmt *) stmt)->cmds) == 1);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(oldcxt);
+		if (geterrcode() != ERRCODE_SYNTAX_ERROR)
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+
+	return result;
+}
+
+/*
  * The view, or an index of the table, has this text.  Return the text that it
- * had before its first conversion, or NULL.
+ * had before its first conversion, or NULL.  tag is the kind of statement that
+ * the text is.
  */
 char *
-compact_revert_origin(const Advice *advice, Oid relid, const char *text)
+compact_revert_origin(const Advice *advice, Oid relid, const char *text, NodeTag tag)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	char	   *origin;
 
 	compact_advise_query("SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u AND new_definition = %s"
 						 " AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u) LIMIT 1",
 						 schema, schema, relid, quote_literal_cstr(text), relid);
 
-	return SPI_processed == 0 ? NULL :
-		MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
+	if (SPI_processed == 0)
+		return NULL;
+	origin = MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
+
+	return compact_revert_is_statement(origin, tag) ? origin : NULL;
 }
 
 /*
@@ -131,7 +170,6 @@ compact_revert_origin(const Advice *advice, Oid relid, const char *text)
 static void
 read_indexes(Advice *advice, Oid relid)
 {
-	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 	Relation	rel = table_open(relid, NoLock);
 	List	   *indexes = RelationGetIndexList(rel);
 	ListCell   *lc;
@@ -150,7 +188,7 @@ read_indexes(Advice *advice, Oid relid)
 		MemoryContextSwitchTo(oldcxt);
 		if (!OidIsValid(get_index_constraint(RelationGetRelid(index))))
 		{
-			definition->origin = compact_revert_origin(advice, relid, definition->text);
+			definition->origin = compact_revert_origin(advice, relid, definition->text, T_IndexStmt);
 			oldcxt = MemoryContextSwitchTo(advice->cxt);
 			advice->definitions = lappend(advice->definitions, definition);
 			MemoryContextSwitchTo(oldcxt);
@@ -206,6 +244,11 @@ compact_revert_read_definitions(Advice *advice, Oid relid)
 		definition->comment = compact_advise_result(i, 3);
 		definition->kind = compact_advise_result(i, 4)[0] == 't' ? DEFINITION_CONSTRAINT : DEFINITION_STATISTICS;
 		definition->attnum = attnum ? atoi(attnum) : 0;
+		if (definition->origin &&
+			!(definition->kind == DEFINITION_CONSTRAINT ?
+			  compact_revert_is_statement(psprintf("ALTER TABLE t ADD %s", definition->origin), T_AlterTableStmt) :
+			  compact_revert_is_statement(definition->origin, T_CreateStatsStmt)))
+			definition->origin = NULL;
 		advice->definitions = lappend(advice->definitions, definition);
 	}
 	MemoryContextSwitchTo(oldcxt);
@@ -221,11 +264,12 @@ note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
 				const char *origin, const char *text)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	const char *owner = GetUserNameFromId(compact_ddl_relation_owner(relid), false);
 
 	compact_revert_write_notes(advice,
-							   psprintf("INSERT INTO %s.definitions VALUES (%s.column_reference(%u, %d::int2), CURRENT_USER, %s, %s)",
-										schema, schema, relid, attnum, quote_literal_cstr(origin),
-										quote_literal_cstr(text)));
+							   psprintf("INSERT INTO %s.definitions VALUES (%s.column_reference(%u, %d::int2), %s, %s, %s)",
+										schema, schema, relid, attnum, quote_literal_cstr(owner),
+										quote_literal_cstr(origin), quote_literal_cstr(text)));
 }
 
 /*

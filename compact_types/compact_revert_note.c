@@ -429,9 +429,11 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
  * compact_types.guard_definitions() -- BEFORE INSERT row trigger of the notes on
  * definitions
  *
- * Skip a note on a relation whose owner the user cannot become.  Record the
- * owner, because revert() does not use a definition after the owner of the
- * relation has changed.
+ * Skip a note on a relation whose owner the user cannot become.  Skip it also
+ * unless the note has the name of this owner: revert() runs the definition with
+ * the rights of the owner, and an earlier owner may have written the note.  So
+ * a restored dump does not turn the definition of an earlier owner into one of
+ * the present owner.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_definitions);
 Datum
@@ -442,12 +444,10 @@ compact_types_guard_definitions(PG_FUNCTION_ARGS)
 	Datum		reference;
 	Datum		owner;
 	bool		isnull;
+	bool		owner_isnull;
 	Oid			relid;
 	AttrNumber	attnum;
-	HeapTuple	tuple;
 	Oid			roleid;
-	NameData	name;
-	int			owner_column = 2;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigdata->tg_event) ||
 		!TRIGGER_FIRED_FOR_ROW(trigdata->tg_event) || !TRIGGER_FIRED_BY_INSERT(trigdata->tg_event))
@@ -461,11 +461,12 @@ compact_types_guard_definitions(PG_FUNCTION_ARGS)
 	roleid = compact_ddl_relation_owner(relid);
 	if (!OidIsValid(roleid) || !compat_can_become(GetUserId(), roleid))
 		return PointerGetDatum(NULL);
-	namestrcpy(&name, GetUserNameFromId(roleid, false));
-	owner = NameGetDatum(&name);
-	isnull = false;
+	owner = heap_getattr(trigdata->tg_trigtuple, 2, desc, &owner_isnull);
+	if (!owner_isnull &&
+		strcmp(NameStr(*DatumGetName(owner)), GetUserNameFromId(roleid, false)) != 0)
+		return PointerGetDatum(NULL);
 
-	tuple = heap_modify_tuple_by_cols(trigdata->tg_trigtuple, desc, 1, &owner_column, &owner, &isnull);
-	return PointerGetDatum(pin_reference(tuple, desc, (ColumnReference *) PG_DETOAST_DATUM(reference),
+	return PointerGetDatum(pin_reference(trigdata->tg_trigtuple, desc,
+										 (ColumnReference *) PG_DETOAST_DATUM(reference),
 										 relid, attnum));
 }

@@ -10,6 +10,9 @@
  * value that is searched.  An index-only scan returns values of compact_text,
  * so they are encoded again.
  *
+ * In a nondeterministic collation, core's functions would find other rows than
+ * a scan of the table, so such an index is refused.
+ *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -25,12 +28,20 @@
 #include "utils/fmgrprotos.h"
 
 #include "compact_text.h"
+#include "compact_types.h"
 
 /* Return the value, a compact_text, as a text. */
 static Datum
 as_text(Datum value)
 {
 	return PointerGetDatum(compact_text_to_text(PG_DETOAST_DATUM_PACKED(value)));
+}
+
+/* Raise an error if the index has a nondeterministic collation. */
+static void
+check_collation(Oid collation)
+{
+	(void) compact_collation_is_c_cached(collation, InvalidOid);
 }
 
 /*
@@ -94,6 +105,7 @@ compact_text_spg_inner_consistent(PG_FUNCTION_ARGS)
 {
 	spgInnerConsistentIn in = *(spgInnerConsistentIn *) PG_GETARG_POINTER(0);
 
+	check_collation(PG_GET_COLLATION());
 	in.scankeys = text_keys(in.scankeys, in.nkeys);
 
 	return DirectFunctionCall2Coll(spg_text_inner_consistent, PG_GET_COLLATION(),
@@ -112,6 +124,7 @@ compact_text_spg_leaf_consistent(PG_FUNCTION_ARGS)
 	spgLeafConsistentOut *out = (spgLeafConsistentOut *) PG_GETARG_POINTER(1);
 	Datum		result;
 
+	check_collation(PG_GET_COLLATION());
 	in.scankeys = text_keys(in.scankeys, in.nkeys);
 	result = DirectFunctionCall2Coll(spg_text_leaf_consistent, PG_GET_COLLATION(),
 									 PointerGetDatum(&in), PointerGetDatum(out));
@@ -124,4 +137,17 @@ compact_text_spg_leaf_consistent(PG_FUNCTION_ARGS)
 	}
 
 	return result;
+}
+
+/*
+ * compact_text_spg_compress(compact_text) returns text: SP-GiST support function
+ * 6, the leaf value of an indexed value
+ */
+PG_FUNCTION_INFO_V1(compact_text_spg_compress);
+Datum
+compact_text_spg_compress(PG_FUNCTION_ARGS)
+{
+	check_collation(PG_GET_COLLATION());
+
+	return as_text(PG_GETARG_DATUM(0));
 }

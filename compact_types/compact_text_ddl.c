@@ -89,6 +89,8 @@ create_spgist_class(const TypeDdl *ddl)
 								"compact_text_spg_inner_consistent", "IMMUTABLE");
 	compact_ddl_create_function(ddl, "spg_leaf_consistent", "internal, internal", "bool",
 								"compact_text_spg_leaf_consistent", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "spg_compress", type, "text",
+								"compact_text_spg_compress", "IMMUTABLE");
 
 	initStringInfo(&members);
 	for (int i = 0; i < (int) lengthof(operators); i++)
@@ -102,7 +104,7 @@ create_spgist_class(const TypeDdl *ddl)
 						" FUNCTION 3 %s.spg_picksplit(internal, internal),"
 						" FUNCTION 4 %s.spg_inner_consistent(internal, internal),"
 						" FUNCTION 5 %s.spg_leaf_consistent(internal, internal),"
-						" FUNCTION 6 %s.compact_text_text(%s),"
+						" FUNCTION 6 %s.spg_compress(%s),"
 						" STORAGE text",
 						schema, type, members.data, ddl->opschema, type,
 						schema, schema, schema, schema, schema, schema, type);

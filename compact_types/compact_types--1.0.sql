@@ -267,15 +267,15 @@ ALTER TABLE compact_types.conversions ENABLE ALWAYS TRIGGER guard;
 GRANT SELECT, INSERT ON compact_types.conversions TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('compact_types.conversions', 'WHERE converted::text <> ''-''');
 
--- Former texts of constraints, statistics objects and views whose text the
--- conversion has changed.
+-- Former texts of constraints, statistics objects, indexes and views whose text
+-- the conversion has changed.
 CREATE TABLE compact_types.definitions (
   used compact_types.column_reference NOT NULL,
   owner name NOT NULL,
   old_definition text NOT NULL,
   new_definition text NOT NULL);
 COMMENT ON TABLE compact_types.definitions IS
-'former texts of the constraints, statistics objects and views that convert() has changed, for revert()';
+'former texts of the constraints, statistics objects, indexes and views that convert() has changed, for revert()';
 CREATE FUNCTION compact_types.guard_definitions() RETURNS trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_definitions'
 LANGUAGE c;

@@ -96,6 +96,7 @@ typedef enum CompactStringKind
 } CompactStringKind;
 
 extern CompactStringKind compact_string_kind(Oid typid);
+extern bool compact_is_pattern_class(Oid opclass);
 extern Oid	compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm);
 extern void compact_auto_index(IndexStmt *stmt);
 

@@ -19,6 +19,7 @@
 #include "access/tupdesc.h"
 #include "catalog/index.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_tablespace.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "nodes/parsenodes.h"
@@ -70,6 +71,17 @@ compat_has_usage(Oid classid, Oid objectid, Oid roleid)
 	return (classid == TypeRelationId ?
 			pg_type_aclcheck(objectid, roleid, ACL_USAGE) :
 			pg_namespace_aclcheck(objectid, roleid, ACL_USAGE)) == ACLCHECK_OK;
+#endif
+}
+
+/* Return true if the role may create objects in the tablespace. */
+static inline bool
+compat_has_tablespace_privilege(Oid spcid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(TableSpaceRelationId, spcid, roleid, ACL_CREATE) == ACLCHECK_OK;
+#else
+	return pg_tablespace_aclcheck(spcid, roleid, ACL_CREATE) == ACLCHECK_OK;
 #endif
 }
 

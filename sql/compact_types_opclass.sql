@@ -25,7 +25,10 @@ CREATE VIEW indexes AS SELECT indexrelid::regclass::text AS index, regexp_replac
 FROM pg_index WHERE indrelid = (SELECT oid FROM pg_class WHERE relname = 'person') AND NOT indisprimary;
 CREATE TABLE before AS SELECT * FROM indexes;
 SELECT * FROM indexes ORDER BY 1;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('person');
+SELECT column_name, proposed_type, risk, blockers FROM compact_types.advise('person');
+-- Only an index for patterns served = and IN: such a column is converted if the user names it.
+SELECT column_name, new_type FROM compact_types.convert('person', skip_blocked => true);
+SELECT column_name, new_type FROM compact_types.revert('person');
 SELECT * FROM compact_types.convert('person', '{name}');
 SELECT * FROM indexes ORDER BY 1;
 SELECT column_name, new_type FROM compact_types.convert('person', '{mail,code,note}');
@@ -66,6 +69,52 @@ DROP INDEX person_bloom;
 GRANT ALL ON SCHEMA public TO regress_opclass_owner;
 SELECT column_name, new_type FROM compact_types.revert('person');
 SELECT * FROM indexes WHERE index ~ 'several|hash' ORDER BY 1;
+-- A foreign key uses the index, so it keeps its definition.
+CREATE TABLE referenced (id int, mail text NOT NULL);
+INSERT INTO referenced SELECT i, 'person' || i || '@example.com' FROM generate_series(1, 1000) i;
+CREATE UNIQUE INDEX referenced_mail ON referenced (mail text_pattern_ops);
+SELECT column_name, new_type FROM compact_types.convert('referenced');
+CREATE TABLE referencing (mail compact_text REFERENCES referenced (mail));
+SELECT column_name, new_type FROM compact_types.revert('referenced');
+SELECT pg_get_indexdef('referenced_mail'::regclass), pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'referencing'::regclass;
+-- The column goes back to another type than it had.
+CREATE EXTENSION compact_char30;
+CREATE TABLE other_type (c varchar(30), d char(8));
+INSERT INTO other_type SELECT 'some words here ' || i, i FROM generate_series(1, 1000) i;
+CREATE INDEX other_c ON other_type (c varchar_pattern_ops);
+CREATE INDEX other_d ON other_type (d bpchar_pattern_ops);
+SELECT column_name, new_type FROM compact_types.convert('other_type', '{c,d}');
+ALTER TABLE other_type ALTER c TYPE compact_char30, ALTER d TYPE compact_text;
+SELECT column_name, new_type FROM compact_types.revert('other_type', unrecorded => true);
+SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'other_type'::regclass ORDER BY 1;
+-- An index with an explicit collation, and a setting that changes the text of definitions
+CREATE TABLE collated (c text COLLATE "C");
+INSERT INTO collated SELECT 'some words here ' || i FROM generate_series(1, 1000) i;
+CREATE INDEX collated_c ON collated (c COLLATE "en-x-icu" text_pattern_ops);
+SET quote_all_identifiers = on;
+SELECT column_name, new_type FROM compact_types.convert('collated', '{c}');
+RESET quote_all_identifiers;
+SELECT pg_get_indexdef('collated_c'::regclass);
+SET enable_seqscan = off;
+SELECT plan_has($$SELECT * FROM collated WHERE c LIKE 'some words here 99%'$$, 'collated_c');
+RESET enable_seqscan;
+SELECT column_name, new_type FROM compact_types.revert('collated');
+SELECT pg_get_indexdef('collated_c'::regclass);
+-- The owner could not create the index again.
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE regress_opclass_space LOCATION '';
+CREATE INDEX collated_space ON collated (c text_pattern_ops) TABLESPACE regress_opclass_space;
+ALTER TABLE collated OWNER TO regress_opclass_owner;
+SELECT column_name, blockers FROM compact_types.advise('collated');
+SELECT column_name, new_type FROM compact_types.convert('collated', '{c}', skip_blocked => true);
+GRANT CREATE ON TABLESPACE regress_opclass_space TO regress_opclass_owner;
+SELECT column_name, new_type FROM compact_types.convert('collated', '{c}');
+REVOKE CREATE ON TABLESPACE regress_opclass_space FROM regress_opclass_owner;
+SELECT * FROM compact_types.revert('collated');
+SELECT * FROM compact_types.revert('collated', skip_blocked => true);
+GRANT CREATE ON TABLESPACE regress_opclass_space TO regress_opclass_owner;
+SELECT column_name, new_type FROM compact_types.revert('collated');
+SELECT tablespace, indexdef FROM pg_indexes WHERE tablename = 'collated' ORDER BY 2;
 -- These are still obstacles: an own class, and an exclusion constraint.
 CREATE OPERATOR CLASS own_ops FOR TYPE text USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 bttextcmp(text, text);
 CREATE TABLE obstacles (a text, b text);
@@ -75,9 +124,10 @@ ALTER TABLE obstacles ADD EXCLUDE (b text_pattern_ops WITH =);
 SELECT column_name, blockers FROM compact_types.advise('obstacles');
 
 DROP VIEW indexes;
-DROP TABLE person, before, obstacles;
+DROP TABLE person, before, obstacles, referencing, referenced, other_type, collated;
+DROP TABLESPACE regress_opclass_space;
 DROP FUNCTION plan_has;
 DROP OPERATOR FAMILY own_ops USING btree;
 REVOKE ALL ON SCHEMA public FROM regress_opclass_owner;
 DROP ROLE regress_opclass_owner;
-DROP EXTENSION compact_char8;
+DROP EXTENSION compact_char8, compact_char30;

@@ -102,5 +102,13 @@ RESET enable_seqscan;
 ALTER TABLE carried ALTER a TYPE compact_text;
 SELECT indexdef FROM pg_indexes WHERE tablename = 'carried' ORDER BY 1;
 
+-- A nondeterministic collation is refused, as by a scan of the table.
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE folded (c compact_text COLLATE folded);
+CREATE INDEX ON folded USING spgist (c);
+INSERT INTO folded VALUES ('a word');
+DROP TABLE folded;
+DROP COLLATION folded;
+
 DROP TABLE words, conditions, expected, carried;
 DROP FUNCTION plan_has, found;

@@ -193,6 +193,14 @@ SELECT column_name, new_type FROM compact_types.revert('carried', '{b}');
 SELECT * FROM indexes ORDER BY 1;
 SELECT column_name, new_type FROM compact_types.revert('carried');
 SELECT * FROM indexes ORDER BY 1;
+-- The extension of the former class moves to another schema.
+SELECT column_name, new_type FROM compact_types.convert('carried', '{a}');
+CREATE SCHEMA another;
+ALTER EXTENSION pg_trgm SET SCHEMA another;
+SELECT column_name, new_type FROM compact_types.revert('carried');
+SELECT pg_get_indexdef('carried_gin'::regclass);
+ALTER EXTENSION pg_trgm SET SCHEMA other;
+DROP SCHEMA another;
 -- An index stays in the default tablespace of the database, whatever the setting.
 SET allow_in_place_tablespaces = on;
 CREATE TABLESPACE regress_trgm LOCATION '';

@@ -379,14 +379,16 @@ as_role($node, 'app', 'role_a',
 reverts('forged', [], "revert('role_a.forged')", 'text');
 
 # Users can forge notes.  Definitions in forged notes run with the rights of the user who wrote
-# them, and only on tables of this user.
+# them, and only on tables of this user.  A note that names another owner is ignored, and so is a
+# definition that is more than one statement.
 foreach my $name ('definition', 'given')
 {
 	table($name, 'ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');
 	as_role(
 		$node, 'app', 'role_a',
-		"INSERT INTO compact_types.definitions VALUES ('role_a.$name.c', '$superuser', \$\$CHECK (role_a.trap('definition'))\$\$,
+		"INSERT INTO compact_types.definitions VALUES ('role_a.$name.c', 'role_a', \$\$CHECK (role_a.trap('definition'))\$\$,
 		(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'forged' AND conrelid = 'role_a.$name'::regclass)),
+		('role_a.$name.c', '$superuser', 'CHECK (true)', 'CHECK (false)'),
 		('public.mine.c', '$superuser', 'CHECK (true)', 'CHECK (false)'), ('public.later.c', '$superuser', 'CHECK (true)', 'CHECK (false)')"
 	);
 }
@@ -398,7 +400,31 @@ is( $node->safe_psql(
 	'definitions on tables of other users are ignored, and the owner cannot be forged');
 reverts('definition', ['definition'], q{revert('role_a.definition')}, 'character(9)');
 $node->safe_psql('app', "ALTER TABLE role_a.given OWNER TO $superuser");
+# A restored dump has the note of the former owner.
+is( $node->safe_psql(
+		'app', q{
+		INSERT INTO compact_types.definitions SELECT * FROM compact_types.definitions WHERE used::text = 'role_a.given.c';
+		SELECT owner FROM compact_types.definitions WHERE used::text = 'role_a.given.c'}
+	),
+	'role_a',
+	'a restored definition of a former owner does not belong to the present owner');
 reverts('given', [], q{revert('role_a.given')}, 'character(9)');
+
+table('several',
+	'CREATE INDEX forged_index ON T (c); ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');
+as_role($node, 'app', 'role_a', <<'SQL');
+INSERT INTO compact_types.definitions
+SELECT 'role_a.several.c', 'role_a', definition || '; SELECT role_a.trap(''several'')', definition
+FROM (SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conname = 'forged' AND conrelid = 'role_a.several'::regclass
+      UNION ALL SELECT 'CREATE INDEX forged_index ON role_a.several USING btree (c)') x;
+INSERT INTO compact_types.definitions VALUES ('role_a.several.c', 'role_a', 'no statement', 'CREATE INDEX forged_index ON role_a.several USING btree (c)');
+SQL
+is( $node->safe_psql(
+		'app',
+		q{SELECT count(*) FROM compact_types.definitions WHERE used::text = 'role_a.several.c'}),
+	'3',
+	'definitions of several statements are in the table');
+reverts('several', [], q{revert('role_a.several')}, 'character(9)');
 
 # A user without privileges on the table gets an error before a lock is taken.
 table('locked', '');
