@@ -194,11 +194,13 @@ SELECT * FROM indexes ORDER BY 1;
 SELECT column_name, new_type FROM compact_types.revert('carried');
 SELECT * FROM indexes ORDER BY 1;
 -- The extension of the former class moves to another schema.
+CREATE INDEX carried_single ON carried USING gin (a other.gin_trgm_ops);
 SELECT column_name, new_type FROM compact_types.convert('carried', '{a}');
 CREATE SCHEMA another;
 ALTER EXTENSION pg_trgm SET SCHEMA another;
 SELECT column_name, new_type FROM compact_types.revert('carried');
-SELECT pg_get_indexdef('carried_gin'::regclass);
+SELECT pg_get_indexdef('carried_gin'::regclass), pg_get_indexdef('carried_single'::regclass);
+DROP INDEX carried_single;
 ALTER EXTENSION pg_trgm SET SCHEMA other;
 DROP SCHEMA another;
 -- An index stays in the default tablespace of the database, whatever the setting.
