@@ -25,8 +25,9 @@ $PgDense::Core::any_order = 1;
 $PgDense::Core::normalize = \&normalize_core;
 # The TAP test 027_stream_regress.pl is left out, because it runs the regression tests itself, and
 # compares the order of rows.  011_background_vacuum.pl expects that background vacuum is off at
-# first.
-@PgDense::Core::leave_out = ('027_stream_regress.pl', '011_background_vacuum.pl');
+# first.  Others run below, without debug_bgvacuum.
+@PgDense::Core::leave_out =
+  ('027_stream_regress.pl', '011_background_vacuum.pl', map { s{.*/}{}r } tests_without_force());
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
@@ -86,6 +87,11 @@ CONF
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
+if ($ENV{PGDENSE_SOAK})
+{
+	mkdir "$tmp/unforced" or die "could not create directory \"$tmp/unforced\": $!";
+	core_tap($regress, "$tmp/unforced", "bgvacuum = on\n", tests_without_force());
+}
 core_tap(
 	$regress, $tmp,
 	"bgvacuum = on\ndebug_bgvacuum = on\nbgwriter_delay = 10ms\n", 'src/test/recovery',

@@ -32,7 +32,8 @@ $PgDense::Core::normalize = \&normalize_core;
 # are off at first.
 my @own =
   ('src/test/recovery/t/011_background_vacuum.pl', 'src/bin/pg_upgrade/t/007_item_alignment.pl');
-@PgDense::Core::leave_out = ('027_stream_regress.pl', map { s{.*/}{}r } @own);
+@PgDense::Core::leave_out =
+  ('027_stream_regress.pl', map { s{.*/}{}r } @own, tests_without_force());
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
@@ -115,6 +116,12 @@ SQL
 			'src/bin/pg_rewind', 'src/bin/pg_basebackup',
 			'src/bin/pg_combinebackup')
 		: ());
+
+	if ($method eq $methods[0])
+	{
+		mkdir "$tmp/unforced" or die "could not create directory \"$tmp/unforced\": $!";
+		core_tap($regress, "$tmp/unforced", "$switches$io", tests_without_force());
+	}
 	# The tests of pg_upgrade run the regression tests, and expect rows in a certain
 	# order.
 	mkdir "$tmp/upgrade_$name" or die "could not create directory \"$tmp/upgrade_$name\": $!";

@@ -170,6 +170,7 @@ sub core_tap
 			TESTDATADIR => "$dir/tmp_check",
 			TESTLOGDIR => "$dir/tmp_check/log",
 			enable_injection_points => 'no',
+			with_icu => `pg_config --configure` =~ /without-icu/ ? 'no' : 'yes',
 			share_contrib_dir => `pg_config --sharedir` =~ s/\n//r . '/contrib');
 		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', $test // 't/' ],
 			'>', \$output, '2>&1',
