@@ -243,14 +243,14 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			column->kind = ADVISE_INTEGER;
 			if (!proven)
 				compact_advise_add_risk(column, psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
-										  (long long) type->min, (long long) type->max));
+														 (long long) type->min, (long long) type->max));
 			if (!compact_integer_is_narrow(type))
 				compact_advise_add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
 			else
 				add_driver_risk(column);
 			if (type->arithmetic != INTEGER_int4)
 				compact_advise_add_risk(column, psprintf("%s and int4 have no common type, so coalesce(%s, 0) and other expressions will be refused",
-										  type->name, quote_identifier(NameStr(att->attname))));
+														 type->name, quote_identifier(NameStr(att->attname))));
 			column->by_name = !asked;
 		}
 		return;
@@ -336,7 +336,7 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 	column->reason = psprintf("whole seconds from 1970 to 2106-02-07%s",
 							  column->att->atttypmod != 0 ? "; fractions will be rounded" : "");
 	compact_advise_add_risk(column, psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
-							  column->att->atttypmod != 0 ? ", fractions of a second rounded" : ""));
+											 column->att->atttypmod != 0 ? ", fractions of a second rounded" : ""));
 	add_driver_risk(column);
 	column->by_name = !advice->options.narrow && !advice->options.round_seconds;
 	if (column->mutable_default && column->att->atttypmod != 0)

@@ -163,17 +163,17 @@ compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 	{
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
 		char	   *name = compact_convert_index_name(index);
-		char	   *text = compact_convert_index_origin(advice, index);
+		char	   *create = compact_convert_index_origin(advice, index);
 		char	   *comment;
 
 		if (has_chosen_key(advice, chosen, index) &&
-			(text != NULL || needs_other_class(advice, chosen, index)))
+			(create != NULL || needs_other_class(advice, chosen, index)))
 		{
-			if (text == NULL)
-				text = pg_get_indexdef_string(RelationGetRelid(index));
+			if (create == NULL)
+				create = pg_get_indexdef_string(RelationGetRelid(index));
 			compact_convert_check_owner(RelationGetRelid(index), "index");
 			advice->prepare = lappend(advice->prepare, psprintf("DROP INDEX %s", name));
-			advice->complete = lappend(advice->complete, text);
+			advice->complete = lappend(advice->complete, create);
 			comment = GetComment(RelationGetRelid(index), RelationRelationId, 0);
 			if (comment)
 				advice->complete = lappend(advice->complete,

@@ -411,7 +411,8 @@ is( $node->safe_psql(
 reverts('given', [], q{revert('role_a.given')}, 'character(9)');
 
 table('several',
-	'CREATE INDEX forged_index ON T (c); ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');
+	'CREATE INDEX forged_index ON T (c); ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)'
+);
 as_role($node, 'app', 'role_a', <<'SQL');
 INSERT INTO compact_types.definitions
 SELECT 'role_a.several.c', 'role_a', definition || '; SELECT role_a.trap(''several'')', definition

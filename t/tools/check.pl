@@ -234,8 +234,7 @@ is($said, "ended\n", 'an interrupt ends a process group');
 
 # The tests of the benchmarks and of the tools run beside others, one after the other, and are
 # counted.
-($functions) = read_file("$top/tools/check") =~
-  /^(# find_tools_tests .*?^\}\n.*?^\}\n.*?^\}\n)/ms;
+($functions) = read_file("$top/tools/check") =~ /^(# find_tools_tests .*?^\}\n.*?^\}\n.*?^\}\n)/ms;
 write_file("$dir/here/tools/tap-count", "#!/bin/sh\necho tap-count \"\$VARIABLE\" \"\$@\"\n");
 chmod 0755, "$dir/here/tools/tap-count";
 ($status, $said) = run_tool($dir, 'bash', '-c', <<"SCRIPT");
