@@ -118,7 +118,7 @@ my @differences = (
 	{
 		doc => 'an array of a converted type is a `str`',
 		only => 'converted',
-		step => qr/(?:: array_agg|^declared: aggregates)$/,
+		step => qr/(?:: array_agg|^declared: aggregates|^driver: array of texts)$/,
 		seen => qr/"str \{/
 	},
 	{
@@ -138,7 +138,7 @@ my @differences = (
 	{
 		doc => 'turns `+` of two columns of such types into an addition',
 		only => 'converted',
-		step => qr/^reflected: concatenation$/,
+		step => qr/^reflected: (?:concatenation|on_conflict_do_update)$/,
 		seen => qr/"sqlstate":"42883"/
 	},
 	{
