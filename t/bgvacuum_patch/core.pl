@@ -87,11 +87,8 @@ CONF
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
-if ($ENV{PGDENSE_SOAK})
-{
-	mkdir "$tmp/unforced" or die "could not create directory \"$tmp/unforced\": $!";
-	core_tap($regress, "$tmp/unforced", "bgvacuum = on\n", tests_without_force());
-}
+core_tap($regress, "$tmp/unforced", "bgvacuum = on\n", tests_without_force())
+  if $ENV{PGDENSE_SOAK};
 core_tap(
 	$regress, $tmp,
 	"bgvacuum = on\ndebug_bgvacuum = on\nbgwriter_delay = 10ms\n", 'src/test/recovery',

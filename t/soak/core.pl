@@ -104,7 +104,6 @@ SQL
 	is(unexpected_log($node), '', "$name: nothing unexpected in the log");
 	$node->stop;
 	system_or_bail('rm', '-rf', $node->data_dir);
-	mkdir "$tmp/tap_$name" or die "could not create directory \"$tmp/tap_$name\": $!";
 	core_tap(
 		$regress,
 		"$tmp/tap_$name",
@@ -116,17 +115,11 @@ SQL
 			'src/bin/pg_rewind', 'src/bin/pg_basebackup',
 			'src/bin/pg_combinebackup')
 		: ());
-
-	if ($method eq $methods[0])
-	{
-		mkdir "$tmp/unforced" or die "could not create directory \"$tmp/unforced\": $!";
-		core_tap($regress, "$tmp/unforced", "$switches$io", tests_without_force());
-	}
+	core_tap($regress, "$tmp/unforced", "$switches$io", tests_without_force())
+	  if $method eq $methods[0];
 	# The tests of pg_upgrade run the regression tests, and expect rows in a certain
 	# order.
-	mkdir "$tmp/upgrade_$name" or die "could not create directory \"$tmp/upgrade_$name\": $!";
 	core_tap($regress, "$tmp/upgrade_$name", "$switches$io", 'src/bin/pg_upgrade');
-	mkdir "$tmp/own_$name" or die "could not create directory \"$tmp/own_$name\": $!";
 	core_tap($regress, "$tmp/own_$name", $io, @own);
 }
 

@@ -141,8 +141,8 @@ sub core_tap
 	# directories gives all of them the same.
 	my @path = grep { !m{/t/lib/bin$} } split /:/, $ENV{PATH};
 
-	append_to_file($conf, $settings);
 	make_path("$copy/src/test");
+	append_to_file($conf, $settings);
 	system_or_bail('cp', '-a', $regress, "$copy/src/test/regress");
 	for my $wanted (@suites)
 	{
