@@ -20,6 +20,9 @@
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_tablespace.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "storage/lwlock.h"
 #include "utils/acl.h"
@@ -69,14 +72,29 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 #endif
 }
 
-/* Return true if the role has the privilege on the schema. */
+/*
+ * Return true if the role has the privilege on the object, which must be a
+ * schema, type, function or tablespace.
+ */
 static inline bool
-compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
+compat_has_privilege(Oid classid, Oid objectid, Oid roleid, AclMode mode)
 {
 #if PG_VERSION_NUM >= 160000
-	return object_aclcheck(NamespaceRelationId, nspid, roleid, mode) == ACLCHECK_OK;
+	return object_aclcheck(classid, objectid, roleid, mode) == ACLCHECK_OK;
 #else
-	return pg_namespace_aclcheck(nspid, roleid, mode) == ACLCHECK_OK;
+	switch (classid)
+	{
+		case NamespaceRelationId:
+			return pg_namespace_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
+		case TypeRelationId:
+			return pg_type_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
+		case ProcedureRelationId:
+			return pg_proc_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
+		case TableSpaceRelationId:
+			return pg_tablespace_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
+		default:
+			elog(ERROR, "unexpected catalog %u of an object with privileges", classid);
+	}
 #endif
 }
 

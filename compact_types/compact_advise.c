@@ -145,7 +145,7 @@ check_readable(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	if (!compat_has_schema_privilege(nspid, GetUserId(), ACL_USAGE))
+	if (!compat_has_privilege(NamespaceRelationId, nspid, GetUserId(), ACL_USAGE))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(nspid));
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT,

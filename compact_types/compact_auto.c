@@ -121,8 +121,8 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
 		if (type->typtype == TYPTYPE_BASE && type->typlen == typlen &&
 			getExtensionOfObject(TypeRelationId, type->oid) == extid)
 		{
-			if (compat_has_usage(NamespaceRelationId, type->typnamespace, GetUserId()) &&
-				compat_has_usage(TypeRelationId, type->oid, GetUserId()))
+			if (compat_has_privilege(NamespaceRelationId, type->typnamespace, GetUserId(), ACL_USAGE) &&
+				compat_has_privilege(TypeRelationId, type->oid, GetUserId(), ACL_USAGE))
 				result = type->oid;
 			break;
 		}

@@ -248,7 +248,7 @@ compact_convert_owner_lacks(Oid relid, char **statement)
 		const char *schema = get_namespace_name(form->relnamespace);
 
 		if (form->relpersistence == RELPERSISTENCE_TEMP ||
-			compat_has_schema_privilege(form->relnamespace, form->relowner, privileges[i].mode))
+			compat_has_privilege(NamespaceRelationId, form->relnamespace, form->relowner, privileges[i].mode))
 			continue;
 		result = psprintf("Role \"%s\" has no %s privilege on schema \"%s\".",
 						  owner, privileges[i].name, schema);
@@ -256,7 +256,7 @@ compact_convert_owner_lacks(Oid relid, char **statement)
 							  quote_identifier(schema), quote_identifier(owner));
 	}
 	if (result == NULL && OidIsValid(form->reltablespace) &&
-		!compat_has_tablespace_privilege(form->reltablespace, form->relowner))
+		!compat_has_privilege(TableSpaceRelationId, form->reltablespace, form->relowner, ACL_CREATE))
 	{
 		const char *tablespace = get_tablespace_name(form->reltablespace);
 

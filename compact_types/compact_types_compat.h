@@ -19,7 +19,6 @@
 #include "access/tupdesc.h"
 #include "catalog/index.h"
 #include "catalog/pg_namespace.h"
-#include "catalog/pg_tablespace.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "nodes/parsenodes.h"
@@ -57,31 +56,6 @@ compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)
 		locale = pg_newlocale_from_collation(collid);
 		*deterministic = (locale == NULL || locale->deterministic);
 	}
-#endif
-}
-
-/* Return true if the role has the USAGE privilege on the schema or type. */
-static inline bool
-compat_has_usage(Oid classid, Oid objectid, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(classid, objectid, roleid, ACL_USAGE) == ACLCHECK_OK;
-#else
-	Assert(classid == TypeRelationId || classid == NamespaceRelationId);
-	return (classid == TypeRelationId ?
-			pg_type_aclcheck(objectid, roleid, ACL_USAGE) :
-			pg_namespace_aclcheck(objectid, roleid, ACL_USAGE)) == ACLCHECK_OK;
-#endif
-}
-
-/* Return true if the role may create objects in the tablespace. */
-static inline bool
-compat_has_tablespace_privilege(Oid spcid, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(TableSpaceRelationId, spcid, roleid, ACL_CREATE) == ACLCHECK_OK;
-#else
-	return pg_tablespace_aclcheck(spcid, roleid, ACL_CREATE) == ACLCHECK_OK;
 #endif
 }
 

@@ -105,7 +105,7 @@ pg_dense_try_lock(PG_FUNCTION_ARGS)
 				UnlockRelationOid(relid, AccessShareLock);
 			PG_RETURN_NULL();
 		}
-		if (!compat_has_schema_privilege(get_rel_namespace(relid), GetUserId(), ACL_USAGE) ||
+		if (!compat_has_privilege(NamespaceRelationId, get_rel_namespace(relid), GetUserId(), ACL_USAGE) ||
 			(pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 			 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT,
 									   ACLMASK_ANY) != ACLCHECK_OK))

@@ -474,7 +474,7 @@ tp_may_read_any(Oid relid)
 
 	return OidIsValid(schema) &&
 		SearchSysCacheExists1(NAMESPACEOID, ObjectIdGetDatum(schema)) &&
-		compat_has_schema_privilege(schema, GetUserId(), ACL_USAGE) &&
+		compat_has_privilege(NamespaceRelationId, schema, GetUserId(), ACL_USAGE) &&
 		(pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
 		 tp_may_read_some_column(relid));
 }

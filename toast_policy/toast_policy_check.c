@@ -100,7 +100,7 @@ tp_find_function(Oid extension, const char *name, const Oid *types, int ntypes)
 				 errmsg("extension \"amcheck\" has no function \"%s\" with the expected arguments",
 						name),
 				 errhint("ALTER EXTENSION amcheck UPDATE may create it.")));
-	if (!compat_function_execute(result, GetUserId()))
+	if (!compat_has_privilege(ProcedureRelationId, result, GetUserId(), ACL_EXECUTE))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, name);
 	InvokeFunctionExecuteHook(result);
 

@@ -187,7 +187,7 @@ tp_check_privileges(Oid relid, const char *column)
 
 	if (relname == NULL || !OidIsValid(schema))
 		return;
-	if (!compat_has_schema_privilege(schema, GetUserId(), ACL_USAGE))
+	if (!compat_has_privilege(NamespaceRelationId, schema, GetUserId(), ACL_USAGE))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(schema));
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 	{

@@ -82,17 +82,6 @@ compat_index_beginscan(Relation table, Relation index, Snapshot snapshot)
 #endif
 }
 
-/* Return true if the user may call the function. */
-static inline bool
-compat_function_execute(Oid function, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(ProcedureRelationId, function, roleid, ACL_EXECUTE) == ACLCHECK_OK;
-#else
-	return pg_proc_aclcheck(function, roleid, ACL_EXECUTE) == ACLCHECK_OK;
-#endif
-}
-
 /*
  * Rewrite a table in its physical order, as VACUUM FULL does.  The caller must
  * have an AccessExclusiveLock on the table, and must not have the table open.
