@@ -509,6 +509,18 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
 }
 
 /*
+ * Return true if the proposed type has a default operator class for the access
+ * method.  If the type does not exist yet, it will have those of these methods.
+ */
+static bool
+has_default_class(const AdviseColumn *column, Oid am)
+{
+	return OidIsValid(column->type.typid) ?
+		OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
+		(am == BTREE_AM_OID || am == HASH_AM_OID || am == BRIN_AM_OID);
+}
+
+/*
  * Return true if the operator class is one of core's for strings that is not
  * the default one, such as varchar_pattern_ops, and compact_auto_index.c
  * replaces it for the proposed type.
@@ -519,15 +531,10 @@ replaces_core_class(Relation index, Oid opclass, const AdviseColumn *column)
 	Oid			am = index->rd_rel->relam;
 	Oid			input = get_opclass_input_type(opclass);
 
-	if ((column->kind != ADVISE_TEXT && column->kind != ADVISE_CHAR) ||
-		opclass >= FirstNormalObjectId || opclass == GetDefaultOpClass(column->att->atttypid, am) ||
-		(input != TEXTOID && input != VARCHAROID && input != BPCHAROID))
-		return false;
-
-	/* if the type does not exist yet, it will have these default classes */
-	return OidIsValid(column->type.typid) ?
-		OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
-		(am == BTREE_AM_OID || am == HASH_AM_OID || am == BRIN_AM_OID);
+	return (column->kind == ADVISE_TEXT || column->kind == ADVISE_CHAR) &&
+		opclass < FirstNormalObjectId && opclass != GetDefaultOpClass(column->att->atttypid, am) &&
+		(input == TEXTOID || input == VARCHAROID || input == BPCHAROID) &&
+		has_default_class(column, am);
 }
 
 /*
@@ -630,9 +637,7 @@ check_key(Advice *advice, AdviseColumn *column, Relation index, int key, List *i
 	else if (opclass != GetDefaultOpClass(column->att->atttypid, am))
 		compact_advise_add_blocker(advice, attnum,
 								   psprintf("operator class of index %s is not the default one", name));
-	else if (OidIsValid(column->type.typid) ?
-			 !OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
-			 (am != BTREE_AM_OID && am != HASH_AM_OID && am != BRIN_AM_OID))
+	else if (!has_default_class(column, am))
 		compact_advise_add_blocker(advice, attnum,
 								   psprintf("access method of index %s has no operator class for type %s",
 											name, column->type.name));

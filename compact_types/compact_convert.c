@@ -658,7 +658,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 			   list_concat(compact_advise_unrestorable(advice, views),
 						   compact_advise_foreign_constants(advice, views)), options);
 		foreach(lc, views)
-			compact_convert_check_owner(lfirst_oid(lc), "view");
+			compact_convert_check_owner(lfirst_oid(lc));
 	}
 
 	for (int i = 0; i < advice->ncolumns; i++)

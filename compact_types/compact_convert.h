@@ -86,7 +86,7 @@ extern void compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);
 extern void compact_convert_execute_as_owner(const SavedView *saved, const char *sql);
 extern char *compact_convert_owner_lacks(Oid relid, char **statement);
-extern void compact_convert_check_owner(Oid relid, const char *kind);
+extern void compact_convert_check_owner(Oid view);
 extern void compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved);
 
 /* compact_revert_note.c */
@@ -100,7 +100,6 @@ extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const c
 extern char *compact_revert_without_stand_ins(const Advice *advice, const char *definition);
 extern void compact_revert_read_definitions(Advice *advice, Oid relid);
 extern void compact_revert_note_definitions(Advice *advice, Oid relid);
-extern bool compact_revert_is_statement(const char *sql, NodeTag tag);
 extern char *compact_revert_origin(const Advice *advice, Oid relid, const char *text, NodeTag tag);
 extern void compact_revert_note_view(const Advice *advice, Oid view, const char *origin);
 extern void compact_revert_find_definitions(Advice *advice);

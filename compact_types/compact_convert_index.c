@@ -40,42 +40,36 @@ compact_convert_index_name(Relation index)
 									  RelationGetRelationName(index));
 }
 
-/* Return true if a chosen column is a key of the index. */
-static bool
-has_chosen_key(const Advice *advice, const bool *chosen, Relation index)
+/* Return the number of the column in the advice that is the key of the index, or -1. */
+static int
+key_column(const Advice *advice, Relation index, int key)
 {
-	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
+	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		for (int i = 0; i < advice->ncolumns; i++)
-		{
-			if (chosen[i] && advice->columns[i].att->attnum == index->rd_index->indkey.values[key])
-				return true;
-		}
+		if (advice->columns[i].att->attnum == index->rd_index->indkey.values[key])
+			return i;
 	}
 
-	return false;
+	return -1;
 }
 
 /*
- * Return true if the operator class of a chosen column in the index accepts
- * only the present type.
+ * Return true if a chosen column is a key of the index.  With other_class, the
+ * operator class of the key must accept only the present type.
  */
 static bool
-needs_other_class(const Advice *advice, const bool *chosen, Relation index)
+has_chosen_key(const Advice *advice, const bool *chosen, Relation index, bool other_class)
 {
 	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 	{
-		Oid			opclass = get_index_column_opclass(RelationGetRelid(index), key + 1);
+		int			i = key_column(advice, index, key);
+		bool		needs_trgm;
 
-		for (int i = 0; i < advice->ncolumns; i++)
-		{
-			const AdviseColumn *column = &advice->columns[i];
-			bool		needs_trgm;
-
-			if (chosen[i] && column->att->attnum == index->rd_index->indkey.values[key] &&
-				compact_advise_recreates_index(index, opclass, column, &needs_trgm))
-				return true;
-		}
+		if (i >= 0 && chosen[i] &&
+			(!other_class ||
+			 compact_advise_recreates_index(index, get_index_column_opclass(RelationGetRelid(index), key + 1),
+											&advice->columns[i], &needs_trgm)))
+			return true;
 	}
 
 	return false;
@@ -130,14 +124,10 @@ compact_convert_index_origin(const Advice *advice, Relation index)
 		return NULL;
 	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 	{
-		for (int i = 0; i < advice->ncolumns; i++)
-		{
-			const AdviseColumn *column = &advice->columns[i];
+		int			i = key_column(advice, index, key);
 
-			if (column->att->attnum == index->rd_index->indkey.values[key] &&
-				column->kind != ADVISE_KEEP && !column->noted)
-				return NULL;
-		}
+		if (i >= 0 && advice->columns[i].kind != ADVISE_KEEP && !advice->columns[i].noted)
+			return NULL;
 	}
 	compact_advise_query("SELECT FROM pg_catalog.pg_constraint WHERE conindid = %u AND contype = 'f' LIMIT 1",
 						 RelationGetRelid(index));
@@ -166,12 +156,11 @@ compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 		char	   *create = compact_convert_index_origin(advice, index);
 		char	   *comment;
 
-		if (has_chosen_key(advice, chosen, index) &&
-			(create != NULL || needs_other_class(advice, chosen, index)))
+		/* the former definition serves, whatever the class of the key */
+		if (has_chosen_key(advice, chosen, index, create == NULL))
 		{
 			if (create == NULL)
 				create = pg_get_indexdef_string(RelationGetRelid(index));
-			compact_convert_check_owner(RelationGetRelid(index), "index");
 			advice->prepare = lappend(advice->prepare, psprintf("DROP INDEX %s", name));
 			advice->complete = lappend(advice->complete, create);
 			comment = GetComment(RelationGetRelid(index), RelationRelationId, 0);

@@ -270,24 +270,24 @@ compact_convert_owner_lacks(Oid relid, char **statement)
 }
 
 /*
- * Raise an error if the owner of the view or index could not create it.  Check
- * this before anything changes.
+ * Raise an error if the owner of the view could not create it.  Check this
+ * before anything changes.
  */
 void
-compact_convert_check_owner(Oid relid, const char *kind)
+compact_convert_check_owner(Oid view)
 {
 	char	   *statement;
-	char	   *lacks = compact_convert_owner_lacks(relid, &statement);
+	char	   *lacks = compact_convert_owner_lacks(view, &statement);
 
 	if (lacks == NULL)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("%s %s cannot be created again by its owner", kind,
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-											   get_rel_name(relid))),
+			 errmsg("view %s cannot be created again by its owner",
+					quote_qualified_identifier(get_namespace_name(get_rel_namespace(view)),
+											   get_rel_name(view))),
 			 errdetail_internal("%s", lacks),
-			 errhint("%s; or drop the %s first.", statement, kind)));
+			 errhint("%s; or drop the view first.", statement)));
 }
 
 /*

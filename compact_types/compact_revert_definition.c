@@ -113,8 +113,8 @@ compact_revert_without_stand_ins(const Advice *advice, const char *definition)
  * Return true if the text is a single statement of that kind.  A note can have
  * any text.
  */
-bool
-compact_revert_is_statement(const char *sql, NodeTag tag)
+static bool
+is_statement(const char *sql, NodeTag tag)
 {
 	MemoryContext oldcxt = CurrentMemoryContext;
 	volatile bool result = false;
@@ -159,7 +159,7 @@ compact_revert_origin(const Advice *advice, Oid relid, const char *text, NodeTag
 		return NULL;
 	origin = MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 
-	return compact_revert_is_statement(origin, tag) ? origin : NULL;
+	return is_statement(origin, tag) ? origin : NULL;
 }
 
 /*
@@ -246,8 +246,8 @@ compact_revert_read_definitions(Advice *advice, Oid relid)
 		definition->attnum = attnum ? atoi(attnum) : 0;
 		if (definition->origin &&
 			!(definition->kind == DEFINITION_CONSTRAINT ?
-			  compact_revert_is_statement(psprintf("ALTER TABLE t ADD %s", definition->origin), T_AlterTableStmt) :
-			  compact_revert_is_statement(definition->origin, T_CreateStatsStmt)))
+			  is_statement(psprintf("ALTER TABLE t ADD %s", definition->origin), T_AlterTableStmt) :
+			  is_statement(definition->origin, T_CreateStatsStmt)))
 			definition->origin = NULL;
 		advice->definitions = lappend(advice->definitions, definition);
 	}
