@@ -152,6 +152,8 @@ FROM generate_series(0, 119999) i;
 CREATE INDEX big_expression ON big ((clustered + 1));
 CREATE INDEX big_partial ON big ((uniform + 1)) WHERE few = 0;
 CREATE STATISTICS big_stat (ndistinct) ON clustered, clustered50, few FROM big;
+CREATE STATISTICS big_near (mcv) ON recurring, clustered50 FROM big;
+CREATE STATISTICS big_common (mcv) ON few, zipf FROM big;
 SQL
 my $blocks = (analyze('big'))[0]->[2];
 my $limit = int($blocks * 0.15);
@@ -255,6 +257,38 @@ for my $kind ([ '', 100 ], [ ', few rows of each block', 15 ])
 		'postgres', "SELECT n_distinct::text::json ->> '7, 8' FROM pg_stats_ext
 WHERE statistics_name = 'big_stat'");
 	between($combination / 12_000, 0.55, 1.6, "limit$name: distinct values of two columns");
+
+	# The rows of a combination of big_near are on one or two blocks.
+	is( $node->safe_psql(
+			'postgres', "SELECT coalesce(array_length(most_common_freqs, 1), 0) FROM pg_stats_ext
+WHERE statistics_name = 'big_near'"),
+		0,
+		"limit$name: no common combinations on neighbouring rows");
+	my ($number, $frequency) = split /\|/,
+	  $node->safe_psql(
+		'postgres', "SELECT array_length(most_common_freqs, 1), most_common_freqs[1] FROM pg_stats_ext
+WHERE statistics_name = 'big_common'");
+	my $true = $node->safe_psql('postgres',
+		'SELECT max(n) / 120000.0 FROM (SELECT count(*) AS n FROM big GROUP BY few, zipf) AS combinations'
+	);
+	cmp_ok($number, '>=', 3, "limit$name: there are common combinations");
+	between($frequency / $true, 0.7, 1.4, "limit$name: frequency of the most common combination");
+}
+
+# The number of distinct values has no bias where equal values are neighbours: nine of ten groups of
+# ten rows are on one block, and the others on two.
+{
+	my %sum;
+	my $rounds = 8;
+
+	for (1 .. $rounds)
+	{
+		analyze('big (sorted, holes, x)', "SET analyze_max_blocks = $limit");
+		my $estimates = estimates();
+		$sum{$_} += $estimates->{$_}[0] / $distinct{$_} for qw(sorted holes x);
+	}
+	between($sum{$_} / $rounds, 0.97, 1.03, "limit: mean of $rounds estimates for $_")
+	  for sort keys %sum;
 }
 
 # Samples of one block, and of one row of each block.
