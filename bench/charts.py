@@ -369,8 +369,10 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
             )
     charts = []
     for stages in by_setting.values():
-        some = next(iter(stages.values()))[0]
-        memory = f"{some['memory']} MB, shared_buffers {some['shared_buffers']}"
+        runs = [sample for samples in stages.values() for sample in samples]
+        sizes = {sample["shared_buffers"] for sample in runs}
+        buffers = sizes.pop() if len(sizes) == 1 else "at its best"
+        memory = f"{runs[0]['memory']} MB, shared_buffers {buffers}"
         panels = [
             _dots(
                 f"{title} ({memory})",

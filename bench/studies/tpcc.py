@@ -158,6 +158,7 @@ class Options(Common):
     sweep: bool
     sweep_pairs: int | None
     best: bool
+    best_only: bool
     curve: float
     pairs_of: tuple[str, ...]
     stage_names: tuple[str, ...]
@@ -187,7 +188,9 @@ class Setting:
 
 def settings(options: Options) -> list[Setting]:
     window = options.warmup, options.seconds
-    chosen = [Setting("", options.memory, options.shared_buffers, options.pairs, *window)]
+    chosen = []
+    if not options.best_only:
+        chosen.append(Setting("", options.memory, options.shared_buffers, options.pairs, *window))
     if options.curve:
         chosen.append(
             Setting(CURVE, options.memory, options.shared_buffers, 1, 0, options.curve * 60)
@@ -199,7 +202,7 @@ def settings(options: Options) -> list[Setting]:
             Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs, *window)
             for memory in SWEEP_MEMORY
         ]
-    if options.best:
+    if options.best or options.best_only:
         pairs = options.sweep_pairs or 1
         warmup, seconds = map(min, window, CHOICE_WINDOW)
         chosen += [
@@ -304,6 +307,11 @@ class Study:
             for number, stage in interleave(repeated, setting.pairs):
                 if repeated == chosen or number > 0:
                     yield setting, number, stage
+
+    @property
+    def main(self) -> str:
+        """The name of the setting whose runs are shown in detail."""
+        return BEST if self.options.best_only else ""
 
     def stages_under(self, setting: Setting) -> list[Stage]:
         """Return all stages; in the sweep and the long run only the first and the last one."""
@@ -529,7 +537,7 @@ class Study:
             self.ratio("tpmc.curve", CURVE, last, notpm)
         if self.options.sweep:
             self.sweep_metrics(last)
-        if self.options.best:
+        if self.options.best or self.options.best_only:
             self.ratio("tpmc.best_settings", BEST, last, notpm)
             self.ratio("reads.best_settings", BEST, last, reads, least=0.01)
 
@@ -597,7 +605,7 @@ class Study:
         result.table(
             "Blocks read from the kernel per New-Order, heap + indexes, by table: medians",
             ["", *(stage.title for stage in self.stages)],
-            table_reads.rows([self.samples("", stage.name) for stage in self.stages]),
+            table_reads.rows([self.samples(self.main, stage.name) for stage in self.stages]),
             "reads",
         )
         if self.options.curve:
@@ -753,7 +761,7 @@ class Study:
     def latency(self, stage: Stage, name: str) -> str:
         picked = [
             [sample["latency_ms"][name][point] for point in ("p50", "p90", "p99")]
-            for sample in self.samples("", stage.name)
+            for sample in self.samples(self.main, stage.name)
             if name in sample["latency_ms"]
         ]
         return (
@@ -887,7 +895,7 @@ def run(options: Options, target: Path | None) -> None:
         measured=options.seconds,
         memory_limit=options.memory,
         read_iops=options.iops,
-        shared_buffers=options.shared_buffers,
+        shared_buffers=BEST if options.best_only else options.shared_buffers,
         curve=options.curve,
         think=options.think,
         lite=options.lite,
@@ -968,6 +976,11 @@ def tpcc_server(command: Callable) -> Callable:
     "--best",
     is_flag=True,
     help="Also compare the first and the last stage, each with its best shared_buffers of 128, 200, 270, 300 and 320 MB. The runs that find the best size have at most 120 seconds of warmup, and measure at most 180 seconds.",
+)
+@click.option(
+    "--best-only",
+    is_flag=True,
+    help="As --best, but leave out the runs with --shared-buffers.",
 )
 @click.option(
     "--curve",
