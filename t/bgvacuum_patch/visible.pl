@@ -229,6 +229,31 @@ for my $end ('immediate', 'fast')
 		visible($node, 'followed'),
 		'the standby has the map of the primary');
 	is(index_only($standby, 'followed'), 3001, 'the standby: an index-only scan finds all rows');
+
+	# A cursor on the standby sees all rows and pins a page.  The primary freezes this page.  The
+	# standby replays this, and does not cancel the cursor.
+	set_parameters($standby, max_standby_streaming_delay => '100ms');
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres',
+		"CREATE TABLE pinned (i int); INSERT INTO pinned SELECT i FROM generate_series(1, 1000) i");
+	$node->wait_for_replay_catchup($standby);
+	my $cursor = $standby->background_psql('postgres', on_error_stop => 0);
+	is( $cursor->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT i FROM pinned; FETCH 1 FROM c'),
+		1, 'pinned: a cursor on the standby reads the first row');
+	$stats = bgvacuum_stats($node);
+	$holder->quit;
+	ok( wait_for_stat(
+			$node, 'pages_frozen', 3, $stats,
+			sub { $node->safe_psql('postgres', 'INSERT INTO pinned VALUES (0)') }),
+		'pinned: the pages are frozen');
+	$node->safe_psql('postgres', 'INSERT INTO wake VALUES (3)');
+	$node->wait_for_replay_catchup($standby);
+	is( visible($standby, 'pinned'),
+		visible($node, 'pinned'),
+		'pinned: the standby has the map of the primary');
+	my @others = split /\n/, eval { $cursor->query('FETCH ALL FROM c') } // '';
+	is(scalar @others, 999, 'pinned: the cursor reads the other rows');
+	eval { $cursor->quit };
 	check_heaps($standby, 'the standby');
 	check_log($standby, 'the standby');
 	$standby->stop;
