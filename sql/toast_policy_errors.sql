@@ -349,6 +349,16 @@ BEGIN
     EXECUTE format(statement, toast);
     UPDATE pg_class SET relkind = 't' WHERE oid = toast;
 END $$;
+-- Every reader of a TOAST table still sees a former version of a chunk.  So remove it.  VACUUM can only do that when no
+-- other session, such as autovacuum, has an older snapshot.
+CREATE FUNCTION wait_for_older_snapshots() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    here xid := pg_current_xact_id()::xid;
+BEGIN
+    WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND age(backend_xmin) > age(here)) LOOP
+        PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+    END LOOP;
+END $$;
 CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
@@ -358,6 +368,8 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 -- Change the data of a chunk.
 SELECT damage('UPDATE %s SET chunk_data = decode(repeat(''ff'', 1996), ''hex'') WHERE chunk_id = (SELECT chunk_id FROM %1$s ORDER BY 1 OFFSET 1 LIMIT 1) AND chunk_seq = 1');
+SELECT wait_for_older_snapshots();
+VACUUM corrupt;
 SELECT pg_relation_filenode('corrupt') AS filenode
 \gset
 SELECT attempt('SELECT octet_length(v), md5(v) FROM corrupt WHERE id = ' || i) FROM generate_series(1, 5) i;
@@ -373,6 +385,8 @@ SELECT count(*) FROM corrupt;
 SELECT toast_policy.recompress('corrupt');
 -- Remove a chunk.
 SELECT damage('DELETE FROM %s WHERE chunk_id = (SELECT min(chunk_id) FROM %1$s) AND chunk_seq = 1');
+SELECT wait_for_older_snapshots();
+VACUUM corrupt;
 SELECT attempt('SELECT md5(v) FROM corrupt WHERE id = ' || id) FROM corrupt ORDER BY id;
 SELECT attempt('SELECT toast_policy.recompress(''corrupt'')');
 SELECT attempt('INSERT INTO corrupt SELECT id + 100, v FROM corrupt');
