@@ -41,8 +41,6 @@ extern struct varlena *compact_text_make(const char *str, int len, int32 typmod,
 extern struct varlena *compact_text_encode(const char *str, int len);
 extern void compact_text_decode(struct varlena *value, CompactTextString *result);
 extern int	compact_text_compare_c(struct varlena *a, struct varlena *b);
-extern int	compact_text_compare_string_c(struct varlena *a,
-										  const CompactTextString *b);
 extern text *compact_text_to_text(struct varlena *value);
 extern const char *compact_text_codec_name(struct varlena *value);
 

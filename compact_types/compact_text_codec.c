@@ -75,6 +75,8 @@
 #define TAG_UUID			0x10
 #define TAG_DICTIONARY		0x11	/* 11 to 13, by number of the dictionary */
 #define TAG_DICTIONARY_LAST 0x13
+#define IS_DICTIONARY(byte) \
+	((byte) >= TAG_DICTIONARY && (byte) <= TAG_DICTIONARY_LAST)
 
 /*
  * IS_TAG() is true for the tags and for some bytes that no codec uses as a
@@ -557,7 +559,7 @@ cursor_init(StringCursor *cursor, struct varlena *value, CompactTextString *whol
 	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
 	int			inlen = VARSIZE_ANY_EXHDR(value);
 
-	if (inlen > 1 && in[0] >= TAG_DICTIONARY && in[0] <= TAG_DICTIONARY_LAST)
+	if (inlen > 1 && IS_DICTIONARY(in[0]))
 	{
 		cursor->dict = compact_text_dict(in[0] - TAG_DICTIONARY);
 		cursor->in = in + 1;
@@ -592,26 +594,34 @@ cursor_fill(StringCursor *cursor)
 	return cursor->len > 0;
 }
 
-static int
-cursor_compare(StringCursor *a, StringCursor *b)
+/* Compare two values that are not encoded with the same dictionary. */
+static pg_noinline int
+compare_decoded(struct varlena *avalue, struct varlena *bvalue)
 {
+	CompactTextString awhole;
+	CompactTextString bwhole;
+	StringCursor a;
+	StringCursor b;
+
+	cursor_init(&a, avalue, &awhole);
+	cursor_init(&b, bvalue, &bwhole);
 	for (;;)
 	{
-		bool		amore = cursor_fill(a);
-		bool		bmore = cursor_fill(b);
+		bool		amore = cursor_fill(&a);
+		bool		bmore = cursor_fill(&b);
 		int			len;
 		int			result;
 
 		if (!amore || !bmore)
 			return amore - bmore;
-		len = Min(a->len, b->len);
-		result = memcmp(a->data, b->data, len);
+		len = Min(a.len, b.len);
+		result = memcmp(a.data, b.data, len);
 		if (result != 0)
 			return result;
-		a->data += len;
-		a->len -= len;
-		b->data += len;
-		b->len -= len;
+		a.data += len;
+		a.len -= len;
+		b.data += len;
+		b.len -= len;
 	}
 }
 
@@ -623,39 +633,27 @@ cursor_compare(StringCursor *a, StringCursor *b)
 int
 compact_text_compare_c(struct varlena *a, struct varlena *b)
 {
-	CompactTextString awhole;
-	CompactTextString bwhole;
-	StringCursor acursor;
-	StringCursor bcursor;
+	const uint8 *abytes = (const uint8 *) VARDATA_ANY(a);
+	const uint8 *bbytes = (const uint8 *) VARDATA_ANY(b);
+	int			alen = VARSIZE_ANY_EXHDR(a);
+	int			blen = VARSIZE_ANY_EXHDR(b);
+
+	if (alen > 1 && blen > 1 && abytes[0] == bbytes[0] && IS_DICTIONARY(abytes[0]))
+	{
+		const CompactTextDict *dict = compact_text_dict(abytes[0] - TAG_DICTIONARY);
+		int			result;
+
+		if (!compact_text_dict_compare(dict, abytes + 1, alen - 1,
+									   bbytes + 1, blen - 1, &result))
+			corrupted("Its code sequence is malformed.");
+		return result;
+	}
 
 	/* the same bytes mean the same string */
-	if (VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0)
+	if (alen == blen && memcmp(abytes, bbytes, alen) == 0)
 		return 0;
 
-	cursor_init(&acursor, a, &awhole);
-	cursor_init(&bcursor, b, &bwhole);
-
-	return cursor_compare(&acursor, &bcursor);
-}
-
-/*
- * Do what compact_text_compare_c() does, with a second string that is already
- * decoded.
- */
-int
-compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
-{
-	CompactTextString awhole;
-	StringCursor acursor;
-	StringCursor bcursor;
-
-	cursor_init(&acursor, a, &awhole);
-	bcursor.dict = NULL;
-	bcursor.data = b->data;
-	bcursor.len = b->len;
-
-	return cursor_compare(&acursor, &bcursor);
+	return compare_decoded(a, b);
 }
 
 /*

@@ -668,6 +668,134 @@ special:
 	return outptr - out;
 }
 
+/* Return the number of bytes that two code sequences begin with in common. */
+static inline int
+common_bytes(const uint8 *a, const uint8 *b, int len)
+{
+	int			common = 0;
+
+	while (common + 8 <= len && load_word(a + common) == load_word(b + common))
+		common += 8;
+	while (common < len && a[common] == b[common])
+		common++;
+
+	return common;
+}
+
+/*
+ * Return the start of the code that the byte at pos belongs to.  A byte below
+ * FIRST_TWO_BYTE_CODE always ends a code.  So the bytes after the last such
+ * byte before pos are first and second bytes of codes by turns.
+ */
+static inline int
+start_of_code(const uint8 *in, int pos)
+{
+	int			first = pos;
+
+	while (first > 0 && in[first - 1] >= FIRST_TWO_BYTE_CODE)
+		first--;
+
+	return pos - (pos - first) % 2;
+}
+
+/*
+ * Read the code at *pos, and advance *pos.  Return its symbol as a word with
+ * the first byte in the highest position, and set *len to its length, or to 0
+ * if the code is malformed.
+ */
+static inline uint64
+next_symbol(const CompactTextDict *dict, const uint8 *in, int inlen, int *pos,
+			int *len)
+{
+	int			code = in[(*pos)++];
+
+	if (code >= FIRST_TWO_BYTE_CODE)
+	{
+		int			second;
+
+		*len = 0;
+		if (*pos >= inlen)
+			return 0;
+		second = in[(*pos)++];
+		if (code == 255)
+		{
+			*len = 1;
+			return (uint64) second << 56;
+		}
+		code = (code - FIRST_TWO_BYTE_CODE) * 256 + second +
+			COMPACT_TEXT_ONE_BYTE_CODES;
+		if (code >= COMPACT_TEXT_NUM_SYMBOLS)
+			return 0;
+	}
+	*len = dict->lengths[code];
+
+	return load_word(dict->symbols[code]);
+}
+
+/*
+ * Compare the strings of two code sequences of a dictionary as memcmp() would,
+ * and set *result to a negative number, 0 or a positive number.  A string
+ * sorts after its beginning.
+ *
+ * Skip the codes that both sequences begin with, and compare the symbols of
+ * the others.  Return false if a code that was read is malformed.
+ */
+bool
+compact_text_dict_compare(const CompactTextDict *dict, const uint8 *a, int alen,
+						  const uint8 *b, int blen, int *result)
+{
+	int			common = common_bytes(a, b, Min(alen, blen));
+	int			apos = start_of_code(a, common);
+	int			bpos = apos;
+	uint64		aword = 0;		/* bytes of the symbol that are not compared */
+	uint64		bword = 0;
+	int			aleft = 0;		/* their number */
+	int			bleft = 0;
+
+	/* the same bytes mean the same string, even if they are malformed */
+	if (common == alen && common == blen)
+	{
+		*result = 0;
+		return true;
+	}
+
+	for (;;)
+	{
+		int			len;
+		uint64		differing;
+
+		if (aleft == 0 && apos < alen)
+		{
+			aword = next_symbol(dict, a, alen, &apos, &aleft);
+			if (aleft == 0)
+				return false;
+		}
+		if (bleft == 0 && bpos < blen)
+		{
+			bword = next_symbol(dict, b, blen, &bpos, &bleft);
+			if (bleft == 0)
+				return false;
+		}
+		len = Min(aleft, bleft);
+		if (len == 0)
+		{
+			*result = aleft - bleft;
+			return true;
+		}
+		differing = (aword ^ bword) >> (64 - 8 * len);
+		if (differing != 0)
+		{
+			*result = aword < bword ? -1 : 1;
+			return true;
+		}
+		/* two shifts, because one shift by 64 bits is undefined */
+		aword = aword << (8 * len - 1) << 1;
+		bword = bword << (8 * len - 1) << 1;
+		aleft -= len;
+		bleft -= len;
+	}
+}
+
 /*
  * Decode the next part of a string: from *inpos, until there are wanted bytes
  * or the input ends.  Advance *inpos.  out must have space for wanted bytes

@@ -64,6 +64,9 @@ extern int	compact_text_dict_encode(const CompactTextDict *dict,
 extern int	compact_text_dict_decode(const CompactTextDict *dict,
 									 const uint8 *in, int inlen,
 									 uint8 *out, int outsize);
+extern bool compact_text_dict_compare(const CompactTextDict *dict,
+									  const uint8 *a, int alen,
+									  const uint8 *b, int blen, int *result);
 extern int	compact_text_dict_decode_some(const CompactTextDict *dict,
 										  const uint8 *in, int inlen, int *inpos,
 										  uint8 *out, int wanted);

@@ -37,13 +37,9 @@ typedef struct CompactTextSort
 	CompactTextString string1;
 	CompactTextString string2;
 
-	/* the second value of the previous comparison under the C collation */
-	union
-	{
-		int32		align;
-		char		bytes[VARHDRSZ + LAST_LENGTH];
-	}			last;
-	bool		last_decoded;	/* is its string in string2? */
+	/* encoded form of the value whose string is in string2 */
+	char		last[LAST_LENGTH];
+	int			last_len;		/* -1 if there is none */
 } CompactTextSort;
 
 /*
@@ -75,6 +71,41 @@ ct_as_text(Datum value, CompactTextString *string, void **copy)
 	return PointerGetDatum(packed);
 }
 
+/*
+ * Return the second value of a comparison as a text.  Sorting compares many
+ * values with one value, the pivot, one after the other.  So do not decode a
+ * second value that is the same as that of the previous comparison.
+ */
+static inline Datum
+ct_second_as_text(Datum value, CompactTextSort *state, void **copy)
+{
+	struct varlena *packed = (struct varlena *) DatumGetPointer(value);
+	Datum		result;
+	int			len;
+
+	/* the bytes of a TOAST pointer may be those of another value */
+	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed))
+	{
+		state->last_len = -1;
+		return ct_as_text(value, &state->string2, copy);
+	}
+
+	len = VARSIZE_ANY_EXHDR(packed);
+	*copy = NULL;
+	if (len == state->last_len && memcmp(VARDATA_ANY(packed), state->last, len) == 0)
+		return PointerGetDatum(state->string2.decoded);
+
+	state->last_len = -1;
+	result = ct_as_text(value, &state->string2, copy);
+	if (len <= LAST_LENGTH && result == PointerGetDatum(state->string2.decoded))
+	{
+		memcpy(state->last, VARDATA_ANY(packed), len);
+		state->last_len = len;
+	}
+
+	return result;
+}
+
 static int
 ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 {
@@ -82,7 +113,7 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 	void	   *copy1;
 	void	   *copy2;
 	Datum		text1 = ct_as_text(x, &state->string1, &copy1);
-	Datum		text2 = ct_as_text(y, &state->string2, &copy2);
+	Datum		text2 = ct_second_as_text(y, state, &copy2);
 	int			result;
 
 	result = state->text_comparator(text1, text2, &state->text);
@@ -94,38 +125,6 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 	return result;
 }
 
-/*
- * Compare under the C collation.  Sorting compares many values with one value,
- * the pivot, one after the other.  So remember the second value.  If the next
- * comparison has the same second value, decode it as a whole.
- */
-static int
-ct_compare_remembering(struct varlena *a, struct varlena *b, CompactTextSort *state)
-{
-	struct varlena *last = (struct varlena *) state->last.bytes;
-	int			len = VARSIZE_ANY_EXHDR(b);
-
-	if (len > LAST_LENGTH)
-		return compact_text_compare_c(a, b);
-
-	if (len == (int) VARSIZE(last) - VARHDRSZ &&
-		memcmp(VARDATA(last), VARDATA_ANY(b), len) == 0)
-	{
-		if (!state->last_decoded)
-		{
-			compact_text_decode(last, &state->string2);
-			state->last_decoded = true;
-		}
-		return compact_text_compare_string_c(a, &state->string2);
-	}
-
-	SET_VARSIZE(last, VARHDRSZ + len);
-	memcpy(VARDATA(last), VARDATA_ANY(b), len);
-	state->last_decoded = false;
-
-	return compact_text_compare_c(a, b);
-}
-
 static int
 ct_fastcmp_c(Datum x, Datum y, SortSupport ssup)
 {
@@ -133,7 +132,7 @@ ct_fastcmp_c(Datum x, Datum y, SortSupport ssup)
 	struct varlena *b = PG_DETOAST_DATUM_PACKED(y);
 	int			result;
 
-	result = ct_compare_remembering(a, b, (CompactTextSort *) ssup->ssup_extra);
+	result = compact_text_compare_c(a, b);
 	if ((Pointer) a != DatumGetPointer(x))
 		pfree(a);
 	if ((Pointer) b != DatumGetPointer(y))
@@ -181,7 +180,7 @@ compact_text_sortsupport(PG_FUNCTION_ARGS)
 	state->text.abbreviate = ssup->abbreviate;
 	varstr_sortsupport(&state->text, TEXTOID, ssup->ssup_collation);
 
-	SET_VARSIZE(state->last.bytes, VARHDRSZ);
+	state->last_len = -1;
 	ssup->ssup_extra = state;
 	if (state->text.abbrev_converter != NULL)
 	{

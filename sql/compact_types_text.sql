@@ -35,6 +35,15 @@ CREATE TABLE stored (s compact_text);
 INSERT INTO stored SELECT repeat('Xq7Zt9KV', n) FROM (VALUES (1), (20), (21), (22)) v (n);
 SELECT octet_length(s::text), pg_column_size(s) FROM stored;
 DROP TABLE stored;
+-- Sort values that are out of line together with values in the row.
+CREATE TABLE mixed (id int, c compact_text, pad text) WITH (toast_tuple_target = 128);
+ALTER TABLE mixed ALTER c SET STORAGE EXTERNAL, ALTER pad SET STORAGE PLAIN;
+INSERT INTO mixed SELECT i, repeat('value ' || i % 40, 1 + i % 5 * 6) || i, repeat('p', 2100) FROM generate_series(1, 200) i;
+SELECT pg_relation_size(reltoastrelid) > 0 AS out_of_line FROM pg_class WHERE oid = 'mixed'::regclass;
+SELECT array_agg(id ORDER BY c COLLATE "C") = array_agg(id ORDER BY c::text COLLATE "C") AS c,
+       array_agg(id ORDER BY c) = array_agg(id ORDER BY c::text) AS default,
+       array_agg(id ORDER BY c DESC) = array_agg(id ORDER BY c::text DESC) AS descending FROM mixed;
+DROP TABLE mixed;
 
 -- The limit is in characters, as that of varchar.
 CREATE TABLE limited (c compact_text(5), v varchar(5));
