@@ -416,8 +416,8 @@ class Study:
 
         In the sweep and the long run, that is a finding.  In the main runs, raise an error.
         """
-        reason = f"{setting.memory} MB are too few for shared_buffers {setting.shared_buffers}: a process of the server was killed"
-        if not setting.name:
+        reason = f"{setting.memory} MB are too few for shared_buffers {where['shared_buffers']}: a process of the server was killed"
+        if setting.name == self.main:
             raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
         note(f"{title}: {reason}")
         self.result.samples.append(where | {"killed": True})

@@ -264,10 +264,11 @@ WHERE statistics_name = 'big_stat'");
 WHERE statistics_name = 'big_near'"),
 		0,
 		"limit$name: no common combinations on neighbouring rows");
+	next if $name;
 	my ($number, $frequency) = split /\|/,
 	  $node->safe_psql(
-		'postgres', "SELECT array_length(most_common_freqs, 1), most_common_freqs[1] FROM pg_stats_ext
-WHERE statistics_name = 'big_common'");
+		'postgres', "SELECT coalesce(array_length(most_common_freqs, 1), 0), coalesce(most_common_freqs[1], 0)
+FROM pg_stats_ext WHERE statistics_name = 'big_common'");
 	my $true = $node->safe_psql('postgres',
 		'SELECT max(n) / 120000.0 FROM (SELECT count(*) AS n FROM big GROUP BY few, zipf) AS combinations'
 	);
@@ -293,6 +294,11 @@ WHERE statistics_name = 'big_common'");
 
 # Samples of one block, and of one row of each block.
 analyze('big', 'SET analyze_max_blocks = 1');
+is( $node->safe_psql(
+		'postgres', "SELECT coalesce(array_length(most_common_freqs, 1), 0) FROM pg_stats_ext
+WHERE statistics_name = 'big_near'"),
+	0,
+	'one block: no common combinations');
 analyze('big', 'SET default_statistics_target = 1', 'SET analyze_max_blocks = 299');
 analyze('big (nothing, x)', 'SET analyze_max_blocks = 2');
 is((analyze('small_none', 'SET analyze_max_blocks = 1'))[0]->[1], 0, 'an empty table');
