@@ -89,12 +89,10 @@ static const PatternKind pattern_starts_with = {"^@", F_STARTS_WITH, text_starts
 	}
 
 /*
- * Define these functions for one type.  value_text makes a text from argument
- * 0.
+ * Define these functions for one type, except for LIKE.  value_text makes a
+ * text from argument 0.
  */
 #define PATTERN_FUNCTIONS(prefix, value_text) \
-	PATTERN_FUNCTION(prefix##_like, textlike, value_text) \
-	PATTERN_FUNCTION(prefix##_nlike, textnlike, value_text) \
 	PATTERN_FUNCTION(prefix##_iclike, texticlike, value_text) \
 	PATTERN_FUNCTION(prefix##_icnlike, texticnlike, value_text) \
 	PATTERN_FUNCTION(prefix##_regexeq, textregexeq, value_text) \
@@ -103,8 +101,141 @@ static const PatternKind pattern_starts_with = {"^@", F_STARTS_WITH, text_starts
 	PATTERN_FUNCTION(prefix##_icregexne, texticregexne, value_text) \
 	PATTERN_FUNCTION(prefix##_starts_with, text_starts_with, value_text)
 
+PATTERN_FUNCTION(compact_char_like, textlike, compact_char_arg_text(fcinfo, 0))
+PATTERN_FUNCTION(compact_char_nlike, textnlike, compact_char_arg_text(fcinfo, 0))
 PATTERN_FUNCTIONS(compact_char, compact_char_arg_text(fcinfo, 0))
 PATTERN_FUNCTIONS(compact_text, compact_text_to_text(PG_GETARG_VARLENA_PP(0)))
+
+/* Longest pattern, in bytes, that a call remembers for the next one. */
+#define MAX_REMEMBERED_PATTERN	64
+
+/* A pattern of LIKE, and what it means. */
+typedef struct LikePattern
+{
+	Oid			collation;
+	int			len;			/* of the pattern, -1 if there is none */
+	bool		is_search;		/* is it %string%, and nothing else? */
+	char		pattern[MAX_REMEMBERED_PATTERN];
+} LikePattern;
+
+/*
+ * Return true if LIKE only has to look for the bytes between two percent
+ * signs.  A byte sequence can match within a character if the encoding is
+ * neither UTF-8 nor of one byte a character.  A nondeterministic collation
+ * finds other strings too, or is an error.
+ */
+static bool
+is_search(const char *pattern, int len, Oid collation)
+{
+	if (len < 3 || pattern[0] != '%' || pattern[len - 1] != '%')
+		return false;
+	for (int i = 1; i < len - 1; i++)
+	{
+		if (pattern[i] == '%' || pattern[i] == '_' || pattern[i] == '\\')
+			return false;
+	}
+
+	return (GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1) &&
+		OidIsValid(collation) && get_collation_isdeterministic(collation);
+}
+
+/*
+ * Return the pattern of LIKE if it is the search for a string, otherwise NULL.
+ * Remember the last pattern: it is the same for each row of most queries.
+ */
+static inline const LikePattern *
+search_pattern(FunctionCallInfo fcinfo, const text *pattern)
+{
+	int			len = VARSIZE_ANY_EXHDR(pattern);
+	LikePattern *last;
+
+	if (fcinfo->flinfo == NULL || len > MAX_REMEMBERED_PATTERN)
+		return NULL;
+	last = (LikePattern *) fcinfo->flinfo->fn_extra;
+	if (last == NULL)
+	{
+		last = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(LikePattern));
+		last->len = -1;
+		fcinfo->flinfo->fn_extra = last;
+	}
+	if (last->len != len || last->collation != PG_GET_COLLATION() ||
+		memcmp(last->pattern, VARDATA_ANY(pattern), len) != 0)
+	{
+		last->is_search = is_search(VARDATA_ANY(pattern), len, PG_GET_COLLATION());
+		memcpy(last->pattern, VARDATA_ANY(pattern), len);
+		last->collation = PG_GET_COLLATION();
+		last->len = len;
+	}
+
+	return last->is_search ? last : NULL;
+}
+
+/*
+ * Return true if the string contains the searched bytes, of which there is at
+ * least one.
+ */
+static inline bool
+contains(const char *str, int len, const char *searched, int searched_len)
+{
+	while (len >= searched_len)
+	{
+		const char *found = memchr(str, searched[0], len - searched_len + 1);
+
+		if (found == NULL)
+			return false;
+		if (memcmp(found, searched, searched_len) == 0)
+			return true;
+		len -= found + 1 - str;
+		str = found + 1;
+	}
+
+	return false;
+}
+
+/* Return true if argument 0, a compact_text, matches the pattern in argument 1. */
+static bool
+ct_like(FunctionCallInfo fcinfo)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	text	   *pattern = PG_GETARG_TEXT_PP(1);
+	const LikePattern *search = search_pattern(fcinfo, pattern);
+	bool		result;
+
+	if (search != NULL)
+	{
+		CompactTextString string;
+
+		compact_text_decode(value, &string);
+		result = contains(string.data, string.len, search->pattern + 1, search->len - 2);
+	}
+	else
+	{
+		text	   *str = compact_text_to_text(value);
+
+		result = DatumGetBool(DirectFunctionCall2Coll(textlike, PG_GET_COLLATION(),
+													  PointerGetDatum(str),
+													  PointerGetDatum(pattern)));
+		pfree(str);
+	}
+	PG_FREE_IF_COPY(value, 0);
+	PG_FREE_IF_COPY(pattern, 1);
+
+	return result;
+}
+
+PG_FUNCTION_INFO_V1(compact_text_like);
+Datum
+compact_text_like(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(ct_like(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(compact_text_nlike);
+Datum
+compact_text_nlike(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!ct_like(fcinfo));
+}
 
 /*
  * Return the conditions on an index that core derives from the pattern for a

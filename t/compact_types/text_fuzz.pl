@@ -115,6 +115,10 @@ for my $op ('LIKE', 'NOT LIKE', 'ILIKE')
 	  "(x.c $op left(x.p, 3) || '%') <> (x.s $op left(x.p, 3) || '%')";
 	$pair_checks{"$op middle"} =
 	  "(x.c $op '%' || substr(y.p, 2, 2) || '_%') <> (x.s $op '%' || substr(y.p, 2, 2) || '_%')";
+	$pair_checks{"$op contains"} =
+	  "(x.c $op '%' || substr(y.p, 2, 1) || '%') <> (x.s $op '%' || substr(y.p, 2, 1) || '%')";
+	$pair_checks{"$op contains its own end"} =
+	  "(x.c $op '%' || substr(x.p, 2) || '%') <> (x.s $op '%' || substr(x.p, 2) || '%')";
 }
 $pair_checks{'regular expression'} = "(x.c ~ '^[a-c]+[0-9]*') <> (x.s ~ '^[a-c]+[0-9]*')";
 $pair_checks{'starts_with'} = 'starts_with(x.c, left(y.s, 2)) <> starts_with(x.s, left(y.s, 2))';
