@@ -202,7 +202,7 @@ def settings(options: Options) -> list[Setting]:
             Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs, *window)
             for memory in SWEEP_MEMORY
         ]
-    if options.best or options.best_only:
+    if options.best:
         pairs = options.sweep_pairs or 1
         warmup, seconds = map(min, window, CHOICE_WINDOW)
         chosen += [
@@ -537,7 +537,7 @@ class Study:
             self.ratio("tpmc.curve", CURVE, last, notpm)
         if self.options.sweep:
             self.sweep_metrics(last)
-        if self.options.best or self.options.best_only:
+        if self.options.best:
             self.ratio("tpmc.best_settings", BEST, last, notpm)
             self.ratio("reads.best_settings", BEST, last, reads, least=0.01)
 
@@ -1034,6 +1034,7 @@ def tpcc_server(command: Callable) -> Callable:
 )
 def command(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
+    options["best"] |= options["best_only"]
     fill_in(
         options, quick, warehouses=(10, 2), pairs=(3, 1), warmup=(120.0, 5.0), seconds=(180.0, 20.0)
     )

@@ -647,7 +647,7 @@ tpcc.workload.run = run
 runs = [0, 1, 1, 0] * (not best_only) + [0, 1] * 5 + [0, 1, 1, 0] if best else [0, 1] * 5
 options = tpcc.Options(
     quick=True, seed=1, lite=True, warehouses=1, clients=2, pairs=2 if best else 1, warmup=0, seconds=1, memory=600, iops=0, unlimited=False,
-    shared_buffers="128MB", sweep=not best, sweep_pairs=1, best=best and not best_only, best_only=best_only, curve=0, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None, curve_of=None,
+    shared_buffers="128MB", sweep=not best, sweep_pairs=1, best=best, best_only=best_only, curve=0, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None, curve_of=None,
     direct=False,
 )
 try:
