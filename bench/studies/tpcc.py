@@ -272,7 +272,7 @@ class Study:
         self.require_server(path, environment)
         self.result.environment["long runs"] = described(environment, len(there))
         note(self.result.environment["long runs"])
-        done = {run_of(sample) for sample in self.result.samples}
+        done = self.done()
         self.result.samples += [sample for sample in there if run_of(sample) not in done]
 
     def require_server(self, path: Path, environment: Mapping[str, object]) -> None:
@@ -322,11 +322,23 @@ class Study:
         return [self.stages[0], self.stages[-1]][: len(self.stages)]
 
     def measure_all(self) -> None:
-        done = {run_of(sample) for sample in self.result.samples}
         for setting, number, stage in self.planned():
-            if (setting.name, number, stage.name) not in done:
+            while (setting.name, number, stage.name) not in self.done():
                 self.measure(setting, number, stage)
                 self.unfinished.write(self.result.samples, self.result.environment)
+
+    def done(self) -> set[tuple[str, int, str]]:
+        """Return the runs that need not be made.
+
+        A run with the best shared_buffers counts only if no server was killed with this size.
+        Otherwise it is made again, with the next best size.
+        """
+        return {
+            run_of(sample)
+            for sample in self.result.samples
+            if sample["setting"] != BEST
+            or sample["shared_buffers"] not in self.too_large(sample["stage"])
+        }
 
     def load_all(self) -> None:
         require_settings(self.stages)
@@ -386,14 +398,25 @@ class Study:
 
     def best_buffers(self, stage: Stage) -> str:
         """Return the shared_buffers with which the stage had the highest throughput."""
+        too_large = self.too_large(stage.name)
         reached = {
-            size: float(numpy.median(values))
+            f"{size}MB": float(numpy.median(values))
             for size in BUFFERS
-            if (values := self.values(buffers_name(size), stage.name, notpm))
+            if f"{size}MB" not in too_large
+            and (values := self.values(buffers_name(size), stage.name, notpm))
         }
         if not reached:
             raise BenchError(f"{stage.title}: no run with another size of shared_buffers ended")
-        return f"{max(reached, key=reached.__getitem__)}MB"
+        return max(reached, key=reached.__getitem__)
+
+    def too_large(self, stage: str) -> set[str]:
+        """Return the shared_buffers with which a server of the stage was killed."""
+        return {
+            sample["shared_buffers"]
+            for name in (BEST, *map(buffers_name, BUFFERS))
+            for sample in self.runs(name, stage)
+            if killed(sample)
+        }
 
     def describe(self, cluster: Cluster, group: cgroup.ControlGroup | None) -> None:
         """Record the server and its limits, once for all runs."""
@@ -417,7 +440,7 @@ class Study:
         In the sweep and the long run, that is a finding.  In the main runs, raise an error.
         """
         reason = f"{setting.memory} MB are too few for shared_buffers {where['shared_buffers']}: a process of the server was killed"
-        if setting.name == self.main:
+        if not setting.name:
             raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
         note(f"{title}: {reason}")
         self.result.samples.append(where | {"killed": True})
@@ -467,7 +490,12 @@ class Study:
         ]
 
     def samples(self, setting: str, stage: str) -> list[dict]:
-        return [sample for sample in self.runs(setting, stage) if not killed(sample)]
+        too_large = self.too_large(stage) if setting == BEST else ()
+        return [
+            sample
+            for sample in self.runs(setting, stage)
+            if not killed(sample) and sample["shared_buffers"] not in too_large
+        ]
 
     def values(self, setting: str, stage: str, pick) -> list[float]:
         return [pick(sample) for sample in self.samples(setting, stage)]
@@ -650,7 +678,7 @@ class Study:
         chosen = (
             (stage.title, sample["shared_buffers"])
             for stage in self.ends()
-            for sample in self.runs(BEST, stage.name)[:1]
+            for sample in self.samples(BEST, stage.name)[:1]
         )
         return ", ".join(f"{size} ({title})" for title, size in chosen)
 
