@@ -616,6 +616,7 @@ class Copy:
 
 target, earlier, *small = sys.argv[2:]
 best, best_only = "best" in small or "best-only" in small, "best-only" in small
+late, made = "late" in small, []
 small = [line.split() for line in small]
 stages = ["stock", "off"]
 samples = {sample["stage"]: sample for sample in json.loads(Path(earlier).read_text())["samples"]}
@@ -630,6 +631,11 @@ added = ("setting", "memory", "shared_buffers", "limited", "stage", "round")
 
 def run(*arguments):
     group, stage = arguments[-1], stages[runs.pop(0)]
+    made.append((stage, Copy.buffers))
+    # The server is killed in a long run with the size that was best in a short run.
+    if late and made.count(("off", "300MB")) > 1 and made[-1] == ("off", "300MB"):
+        group.killed = 1
+        raise BenchError("pgbench failed: late")
     if [str(group.memory), stage] in small:
         group.killed = 1
     if [str(group.memory), stage] in small or ["lost", stage] in small:
@@ -644,7 +650,7 @@ def run(*arguments):
 tpcc.workload.run = run
 # the main setting, shared_buffers of 128 MB, and the three of SWEEP_MEMORY; or the main setting,
 # five sizes of shared_buffers, and two pairs with the best
-runs = [0, 1, 1, 0] * (not best_only) + [0, 1] * 5 + [0, 1, 1, 0] if best else [0, 1] * 5
+runs = [0, 1, 1, 0] * (not best_only) + [0, 1] * 5 + [0] + [1] * late + [1, 1, 0] if best else [0, 1] * 5
 options = tpcc.Options(
     quick=True, seed=1, lite=True, warehouses=1, clients=2, pairs=2 if best else 1, warmup=0, seconds=1, memory=600, iops=0, unlimited=False,
     shared_buffers="128MB", sweep=not best, sweep_pairs=1, best=best, best_only=best_only, curve=0, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None, curve_of=None,
@@ -702,7 +708,8 @@ foreach my $case (
 	is($told, $expected, "killed for want of memory: $title");
 }
 
-foreach my $case ([ 'best', 18, '(300, 600), ', 'True 9 5 8' ], [ 'best-only', 14, '', 'False 9 5 6' ])
+foreach
+  my $case ([ 'best', 18, '(300, 600), ', 'True 9 5 8' ], [ 'best-only', 14, '', 'False 9 5 6' ])
 {
 	my ($option, $runs, $window, $shown) = @$case;
 	my ($best) =
@@ -719,6 +726,11 @@ True
 $shown
 LINES
 }
+
+like(
+	python($starved, "$work/starved.json", "$work/before.json", 'best', 'late'),
+	qr/^\[\('stock', '200MB'\), \('off', '300MB'\), \('off', '128MB'\), \('off', '128MB'\), \('stock', '200MB'\)\]\n1\.0\n/m,
+	'each stage with its best shared_buffers: memory runs out in a long run');
 
 # Data of the server's files that another process has read into the page cache are not under the
 # memory limit.  The study must notice such data.
