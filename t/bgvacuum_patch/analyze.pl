@@ -265,9 +265,9 @@ WHERE statistics_name = 'big_near'"),
 		0,
 		"limit$name: no common combinations on neighbouring rows");
 	next if $name;
-	my ($number, $frequency) = split /\|/,
-	  $node->safe_psql(
-		'postgres', "SELECT coalesce(array_length(most_common_freqs, 1), 0), coalesce(most_common_freqs[1], 0)
+	my ($number, $frequency) = split /\|/, $node->safe_psql(
+		'postgres',
+		"SELECT coalesce(array_length(most_common_freqs, 1), 0), coalesce(most_common_freqs[1], 0)
 FROM pg_stats_ext WHERE statistics_name = 'big_common'");
 	my $true = $node->safe_psql('postgres',
 		'SELECT max(n) / 120000.0 FROM (SELECT count(*) AS n FROM big GROUP BY few, zipf) AS combinations'

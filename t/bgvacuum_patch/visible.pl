@@ -238,7 +238,7 @@ for my $end ('immediate', 'fast')
 		"CREATE TABLE pinned (i int); INSERT INTO pinned SELECT i FROM generate_series(1, 1000) i");
 	$node->wait_for_replay_catchup($standby);
 	my $cursor = $standby->background_psql('postgres', on_error_stop => 0);
-	is( $cursor->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT i FROM pinned; FETCH 1 FROM c'),
+	is($cursor->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT i FROM pinned; FETCH 1 FROM c'),
 		1, 'pinned: a cursor on the standby reads the first row');
 	$stats = bgvacuum_stats($node);
 	$holder->quit;
