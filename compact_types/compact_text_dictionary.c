@@ -812,24 +812,13 @@ compact_text_dict_decode_some(const CompactTextDict *dict, const uint8 *in,
 
 	while (outpos < wanted && pos < inlen)
 	{
-		int			code = in[pos++];
+		int			len;
+		uint64		word = pg_hton64(next_symbol(dict, in, inlen, &pos, &len));
 
-		if (code >= FIRST_TWO_BYTE_CODE)
-		{
-			if (pos >= inlen)
-				return -1;
-			if (code == 255)
-			{
-				out[outpos++] = in[pos++];
-				continue;
-			}
-			code = (code - FIRST_TWO_BYTE_CODE) * 256 + in[pos++] +
-				COMPACT_TEXT_ONE_BYTE_CODES;
-			if (code >= COMPACT_TEXT_NUM_SYMBOLS)
-				return -1;
-		}
-		memcpy(out + outpos, dict->symbols[code], COMPACT_TEXT_MAX_SYMBOL);
-		outpos += dict->lengths[code];
+		if (len == 0)
+			return -1;
+		memcpy(out + outpos, &word, COMPACT_TEXT_MAX_SYMBOL);
+		outpos += len;
 	}
 	*inpos = pos;
 
