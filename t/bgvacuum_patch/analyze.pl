@@ -180,6 +180,18 @@ FROM pg_stats JOIN pg_class ON relname = tablename WHERE tablename ~ '^big'"))
 	return \%estimates;
 }
 
+# Return the number of most common combinations of an object of extended statistics, and the
+# frequency of the first.
+sub combinations
+{
+	my ($statistics) = @_;
+
+	return split /\|/, $node->safe_psql(
+		'postgres',
+		"SELECT coalesce(array_length(most_common_freqs, 1), 0), coalesce(most_common_freqs[1], 0)
+FROM pg_stats_ext WHERE statistics_name = '$statistics'");
+}
+
 # Check that a value is between two bounds.
 sub between
 {
@@ -259,16 +271,9 @@ WHERE statistics_name = 'big_stat'");
 	between($combination / 12_000, 0.55, 1.6, "limit$name: distinct values of two columns");
 
 	# The rows of a combination of big_near are on one or two blocks.
-	is( $node->safe_psql(
-			'postgres', "SELECT coalesce(array_length(most_common_freqs, 1), 0) FROM pg_stats_ext
-WHERE statistics_name = 'big_near'"),
-		0,
-		"limit$name: no common combinations on neighbouring rows");
+	is((combinations('big_near'))[0], 0, "limit$name: no common combinations on neighbouring rows");
 	next if $name;
-	my ($number, $frequency) = split /\|/, $node->safe_psql(
-		'postgres',
-		"SELECT coalesce(array_length(most_common_freqs, 1), 0), coalesce(most_common_freqs[1], 0)
-FROM pg_stats_ext WHERE statistics_name = 'big_common'");
+	my ($number, $frequency) = combinations('big_common');
 	my $true = $node->safe_psql('postgres',
 		'SELECT max(n) / 120000.0 FROM (SELECT count(*) AS n FROM big GROUP BY few, zipf) AS combinations'
 	);
@@ -294,11 +299,7 @@ FROM pg_stats_ext WHERE statistics_name = 'big_common'");
 
 # Samples of one block, and of one row of each block.
 analyze('big', 'SET analyze_max_blocks = 1');
-is( $node->safe_psql(
-		'postgres', "SELECT coalesce(array_length(most_common_freqs, 1), 0) FROM pg_stats_ext
-WHERE statistics_name = 'big_near'"),
-	0,
-	'one block: no common combinations');
+is((combinations('big_near'))[0], 0, 'one block: no common combinations');
 analyze('big', 'SET default_statistics_target = 1', 'SET analyze_max_blocks = 299');
 analyze('big (nothing, x)', 'SET analyze_max_blocks = 2');
 is((analyze('small_none', 'SET analyze_max_blocks = 1'))[0]->[1], 0, 'an empty table');
