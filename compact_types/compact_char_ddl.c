@@ -76,7 +76,7 @@ create_objects(const TypeDdl *ddl, void *arg)
 {
 	compact_ddl_drop_string_leftovers(ddl);
 	create_type(ddl, *(int32 *) arg);
-	compact_ddl_create_string_type_parts(ddl, "compact_char");
+	compact_ddl_create_string_type_parts(ddl, "compact_char", "compact_char");
 	create_text_cast(ddl);
 }
 

@@ -92,7 +92,12 @@ extern void compact_ddl_create_extremes(const TypeDdl *ddl, const char *symbol);
 
 /* compact_string_ddl.c */
 extern void compact_ddl_drop_string_leftovers(const TypeDdl *ddl);
-extern void compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol);
+extern void compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol,
+												 const char *make_symbol);
+
+/* compact_text_ddl.c */
+extern void compact_ddl_create_text_type(TypeDdl *ddl, const char *make_symbol,
+										 const char *comment);
 
 /* compact_pattern_ddl.c */
 extern void compact_ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol);

@@ -11,6 +11,10 @@
  * on: the type's extension, the extension compact_types, or a schema that
  * contains one of these objects.
  *
+ * The values of a type trained_textN cannot be read without its dictionary.  The
+ * trigger also fires for statements on dictionaries: see
+ * compact_trained_guard.c.
+ *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -37,6 +41,7 @@
 
 #include "compact_advise.h"
 #include "compact_ddl.h"
+#include "compact_trained.h"
 #include "compact_types.h"
 
 /* Largest number of columns that the error message names. */
@@ -103,7 +108,9 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
  * compact_types.guard_drop() returns event_trigger
  *
  * Raise an error if the statement would drop columns of tables because it
- * drops their types.  Ignore tables that the statement drops as a whole.
+ * drops their types.  Ignore tables that the statement drops as a whole.  Raise
+ * an error, too, if the statement would drop or rename a dictionary that values
+ * are encoded with.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_drop);
 Datum
@@ -114,6 +121,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	StringInfoData schemas;
 	StringInfoData roles;
 	StringInfoData names;
+	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
 	int			nestlevel;
 	int			n;
 
@@ -123,7 +131,18 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 				 errmsg("function \"%s\" was not called by event trigger manager",
 						"compact_types.guard_drop")));
 	trigger = (EventTriggerData *) fcinfo->context;
-	if (!guard_drop || trigger->parsetree == NULL)
+	if (trigger->parsetree == NULL)
+		PG_RETURN_NULL();
+
+	/* whatever the setting is, dictionaries are protected */
+	compact_trained_refuse_rename((Node *) trigger->parsetree);
+	if (IsA(trigger->parsetree, DropStmt) &&
+		((DropStmt *) trigger->parsetree)->removeType == OBJECT_TSDICTIONARY)
+	{
+		compact_trained_guard_drop(((DropStmt *) trigger->parsetree)->objects);
+		PG_RETURN_NULL();
+	}
+	if (!guard_drop)
 		PG_RETURN_NULL();
 	initStringInfo(&targets);
 	initStringInfo(&schemas);
@@ -150,6 +169,11 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 						 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
 						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
 						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+						 "  UNION SELECT t.oid, 'pg_catalog.pg_ts_dict'::pg_catalog.regclass::pg_catalog.oid, d.oid"
+						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+						 "  JOIN pg_catalog.pg_ts_dict d ON d.dictname || '_in' = p.proname"
+						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+						 "  AND d.dictnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = '" COMPACT_TRAINED_SCHEMA "')"
 						 "  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
 						 "  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
 						 "  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
@@ -174,7 +198,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
 						 "  AND e.objid = c.oid AND e.deptype = 'e')"
 						 " ORDER BY 1",
-						 get_func_namespace(fcinfo->flinfo->fn_oid), targets.data, roles.data,
+						 functions, functions, targets.data, roles.data,
 						 schemas.data, roles.data);
 	n = (int) SPI_processed;
 	initStringInfo(&names);

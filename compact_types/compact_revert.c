@@ -36,6 +36,7 @@
 #include "compact_convert.h"
 #include "compact_ddl.h"
 #include "compact_scalar.h"
+#include "compact_trained.h"
 #include "compact_types_compat.h"
 
 /* Former properties of a column. */
@@ -84,7 +85,7 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 		old->typid = BPCHAROID;
 		old->typmod = get_typlen(typid) + VARHDRSZ;
 	}
-	else if (strcmp(name, "compact_text") == 0)
+	else if (strcmp(name, "compact_text") == 0 || compact_trained_number(name) > 0)
 	{
 		old->typid = typmod >= 0 ? VARCHAROID : TEXTOID;
 		old->typmod = typmod;

@@ -43,6 +43,7 @@
 #include "compact_convert.h"
 #include "compact_ddl.h"
 #include "compact_scalar.h"
+#include "compact_trained.h"
 #include "compact_types_compat.h"
 
 /* Output of a reference to a column that no longer exists. */
@@ -337,7 +338,8 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 		case VARCHAROID:
 		case TEXTOID:
 			return strncmp(new_type, "compact_char", 12) == 0 ||
-				strcmp(new_type, "compact_text") == 0;
+				strcmp(new_type, "compact_text") == 0 ||
+				compact_trained_number(new_type) > 0;
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:

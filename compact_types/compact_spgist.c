@@ -113,6 +113,24 @@ compact_text_spg_inner_consistent(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Return true if the leaf tuple satisfies the scan keys.  The value for an
+ * index-only scan is a text.
+ */
+bool
+compact_spgist_leaf_consistent(const spgLeafConsistentIn *in, spgLeafConsistentOut *out,
+							   Oid collation)
+{
+	spgLeafConsistentIn text_in = *in;
+
+	check_collation(collation);
+	text_in.scankeys = text_keys(in->scankeys, in->nkeys);
+
+	return DatumGetBool(DirectFunctionCall2Coll(spg_text_leaf_consistent, collation,
+												PointerGetDatum(&text_in),
+												PointerGetDatum(out)));
+}
+
+/*
  * compact_text_spg_leaf_consistent(internal, internal) returns bool: SP-GiST
  * support function 5, whether a leaf tuple satisfies the scan keys
  */
@@ -120,15 +138,11 @@ PG_FUNCTION_INFO_V1(compact_text_spg_leaf_consistent);
 Datum
 compact_text_spg_leaf_consistent(PG_FUNCTION_ARGS)
 {
-	spgLeafConsistentIn in = *(spgLeafConsistentIn *) PG_GETARG_POINTER(0);
+	spgLeafConsistentIn *in = (spgLeafConsistentIn *) PG_GETARG_POINTER(0);
 	spgLeafConsistentOut *out = (spgLeafConsistentOut *) PG_GETARG_POINTER(1);
-	Datum		result;
+	bool		result = compact_spgist_leaf_consistent(in, out, PG_GET_COLLATION());
 
-	check_collation(PG_GET_COLLATION());
-	in.scankeys = text_keys(in.scankeys, in.nkeys);
-	result = DirectFunctionCall2Coll(spg_text_leaf_consistent, PG_GET_COLLATION(),
-									 PointerGetDatum(&in), PointerGetDatum(out));
-	if (in.returnData && DatumGetBool(result))
+	if (in->returnData && result)
 	{
 		text	   *value = DatumGetTextPP(out->leafValue);
 
@@ -136,7 +150,7 @@ compact_text_spg_leaf_consistent(PG_FUNCTION_ARGS)
 															 VARSIZE_ANY_EXHDR(value)));
 	}
 
-	return result;
+	PG_RETURN_BOOL(result);
 }
 
 /*

@@ -166,7 +166,7 @@ create_brin_classes(const TypeDdl *ddl)
 }
 
 static void
-create_casts(const TypeDdl *ddl, const char *symbol)
+create_casts(const TypeDdl *ddl, const char *symbol, const char *make_symbol)
 {
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
@@ -178,9 +178,9 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 	compact_ddl_create_function(ddl, psprintf("%s_bpchar", name), type, "bpchar",
 								psprintf("%s_bpchar", symbol), "IMMUTABLE");
 	compact_ddl_create_function(ddl, psprintf("text_%s", name), psprintf("text%s", typmod_args),
-								type, psprintf("text_%s", symbol), "IMMUTABLE");
+								type, psprintf("text_%s", make_symbol), "IMMUTABLE");
 	compact_ddl_create_function(ddl, psprintf("bpchar_%s", name), psprintf("bpchar%s", typmod_args),
-								type, psprintf("bpchar_%s", symbol), "IMMUTABLE");
+								type, psprintf("bpchar_%s", make_symbol), "IMMUTABLE");
 
 	compact_ddl_execute("CREATE CAST (%s AS text) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
 						type, schema, name, type);
@@ -244,10 +244,12 @@ compact_ddl_drop_string_leftovers(const TypeDdl *ddl)
 
 /*
  * Create the operators, operator classes, aggregates and casts of the string
- * type.  The names of its C functions begin with symbol.
+ * type.  The names of its C functions begin with symbol, or with make_symbol
+ * if they make a value.
  */
 void
-compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
+compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol,
+									 const char *make_symbol)
 {
 	const char *name = ddl->name;
 	const char *attributes = psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support",
@@ -276,7 +278,7 @@ compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 	create_brin_classes(ddl);
 	compact_ddl_create_extremes(ddl, symbol);
 	compact_ddl_create_pattern_operators(ddl, symbol);
-	create_casts(ddl, symbol);
+	create_casts(ddl, symbol, make_symbol);
 }
 
 /*

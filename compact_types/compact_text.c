@@ -36,14 +36,15 @@
  */
 
 /*
- * Make a value of at most typmod - VARHDRSZ characters.  Cut blanks beyond the
- * limit; if the cast is explicit, cut any other characters too.  Otherwise
- * other characters beyond the limit are an error.  The error goes to escontext
- * if the caller takes soft errors; the result is NULL then.
+ * Return how many bytes of a string a value of at most typmod - VARHDRSZ
+ * characters holds.  Cut blanks beyond the limit; if the cast is explicit, cut
+ * any other characters too.  Otherwise other characters beyond the limit are
+ * an error, which names the type.  The error goes to escontext if the caller
+ * takes soft errors; the result is -1 then.
  */
-struct varlena *
-compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
-				  struct Node *escontext)
+int
+compact_text_fit(const char *str, int len, int32 typmod, const char *type,
+				 bool is_explicit, struct Node *escontext)
 {
 	if (typmod >= (int32) VARHDRSZ && len > typmod - (int32) VARHDRSZ)
 	{
@@ -55,15 +56,28 @@ compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
 			for (int i = fits; i < len; i++)
 			{
 				if (str[i] != ' ')
-					ereturn(escontext, NULL,
+					ereturn(escontext, -1,
 							(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
-							 errmsg("value too long for type compact_text(%d)", limit)));
+							 errmsg("value too long for type %s(%d)", type, limit)));
 			}
 		}
 		len = fits;
 	}
 
-	return compact_text_encode(str, len);
+	return len;
+}
+
+/*
+ * Make a value from a string, as compact_text_fit() cuts it.  After a soft
+ * error, the result is NULL.
+ */
+struct varlena *
+compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
+				  struct Node *escontext)
+{
+	len = compact_text_fit(str, len, typmod, "compact_text", is_explicit, escontext);
+
+	return len < 0 ? NULL : compact_text_encode(str, len);
 }
 
 /* compact_text_in(cstring, oid, typmod int4) returns compact_text */
@@ -127,14 +141,15 @@ compact_text_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
-/* compact_text_typmod_in(cstring[]) returns int4: type modifier for compact_text(n) */
-PG_FUNCTION_INFO_V1(compact_text_typmod_in);
-Datum
-compact_text_typmod_in(PG_FUNCTION_ARGS)
+/*
+ * Return the type modifier for the arguments in parentheses after the name of
+ * the type.
+ */
+int32
+compact_text_typmod(struct ArrayType *modifiers, const char *type)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	int			count;
-	int32	   *limits = ArrayGetIntegerTypmods(array, &count);
+	int32	   *limits = ArrayGetIntegerTypmods(modifiers, &count);
 
 	if (count != 1)
 		ereport(ERROR,
@@ -144,11 +159,19 @@ compact_text_typmod_in(PG_FUNCTION_ARGS)
 	if (limits[0] < 1 || limits[0] > MaxAttrSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("length %d of type compact_text is out of range", limits[0]),
+				 errmsg("length %d of type %s is out of range", limits[0], type),
 				 errhint("The length must be between 1 and %d characters.",
 						 MaxAttrSize)));
 
-	PG_RETURN_INT32(VARHDRSZ + limits[0]);
+	return VARHDRSZ + limits[0];
+}
+
+/* compact_text_typmod_in(cstring[]) returns int4: type modifier for compact_text(n) */
+PG_FUNCTION_INFO_V1(compact_text_typmod_in);
+Datum
+compact_text_typmod_in(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compact_text_typmod(PG_GETARG_ARRAYTYPE_P(0), "compact_text"));
 }
 
 /* compact_text_typmod_out(int4) returns cstring */

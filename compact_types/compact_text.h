@@ -14,6 +14,7 @@
 #define COMPACT_TEXT_H
 
 #include "compact_text_dictionary.h"
+#include "compact_trained_codec.h"
 #include "compact_types_compat.h"
 
 /* Longer strings are left to TOAST compression, which compresses them better. */
@@ -30,18 +31,29 @@ typedef struct CompactTextString
 	int			len;			/* in bytes */
 	/* with some space at the end, because the decoder writes whole words */
 	int32		decoded[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED +
-						 COMPACT_TEXT_DECODE_SLACK) / sizeof(int32)];
+						 TRAINED_DECODE_SLACK) / sizeof(int32)];
 } CompactTextString;
 
 /* compact_text.c */
+extern int	compact_text_fit(const char *str, int len, int32 typmod, const char *type,
+							 bool is_explicit, struct Node *escontext);
+extern int32 compact_text_typmod(struct ArrayType *modifiers, const char *type);
 extern struct varlena *compact_text_make(const char *str, int len, int32 typmod,
 										 bool is_explicit, struct Node *escontext);
 
 /* compact_text_codec.c */
 extern struct varlena *compact_text_encode(const char *str, int len);
+extern int	compact_text_packed_length(const char *str, int len);
+extern int	compact_text_put_trained_tag(int number, uint8 *out);
 extern void compact_text_decode(struct varlena *value, CompactTextString *result);
 extern int	compact_text_compare_c(struct varlena *a, struct varlena *b);
 extern text *compact_text_to_text(struct varlena *value);
 extern const char *compact_text_codec_name(struct varlena *value);
+
+/* compact_spgist.c */
+struct spgLeafConsistentIn;		/* avoid including access/spgist.h here */
+struct spgLeafConsistentOut;
+extern bool compact_spgist_leaf_consistent(const struct spgLeafConsistentIn *in,
+										   struct spgLeafConsistentOut *out, Oid collation);
 
 #endif							/* COMPACT_TEXT_H */

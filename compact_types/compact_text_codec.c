@@ -40,7 +40,9 @@
  * become corrupt.  Therefore this type never gets another dictionary, codec or
  * tag, not even for strings that are stored as they are.  A better dictionary
  * needs a new type: ALTER TABLE ... TYPE then encodes all values again, and
- * builds the indexes again.
+ * builds the indexes again.  The types trained_textN are such types.  Each has
+ * one more dictionary, and one more rule (compact_trained.c).  This file
+ * decodes and compares their values as well.
  *
  * The form depends only on the bytes of the string and on the encoding of the
  * database, which never changes: the dictionaries of East Asian and Cyrillic
@@ -61,6 +63,7 @@
 
 #include "compact_text.h"
 #include "compact_text_dictionary.h"
+#include "compact_trained.h"
 
 /*
  * The tags.  A set of sixteen characters has two tags: one for an even number
@@ -75,6 +78,9 @@
 #define TAG_UUID			0x10
 #define TAG_DICTIONARY		0x11	/* 11 to 13, by number of the dictionary */
 #define TAG_DICTIONARY_LAST 0x13
+#define TAG_TRAINED			0x14	/* 14 to 1F: only in types trained_textN */
+#define IS_TRAINED(byte) \
+	((byte) >= TAG_TRAINED && (byte) <= 0x1F)
 #define IS_DICTIONARY(byte) \
 	((byte) >= TAG_DICTIONARY && (byte) <= TAG_DICTIONARY_LAST)
 
@@ -85,6 +91,18 @@
  */
 #define IS_TAG(byte) \
 	((byte) <= 0x08 || ((byte) >= 0x0E && (byte) <= 0x1F))
+
+/*
+ * A tag of a trained symbol table contains its number, if the number is small.
+ * Otherwise the tag and the next byte contain the number.
+ */
+#define TRAINED_SHORT_TAGS	8
+#define TRAINED_TAG_BYTES(tag) \
+	((tag) < TAG_TRAINED + TRAINED_SHORT_TAGS ? 1 : 2)
+
+StaticAssertDecl(COMPACT_TRAINED_MAX_NUMBER ==
+				 TRAINED_SHORT_TAGS + (0x20 - TAG_TRAINED - TRAINED_SHORT_TAGS) * 256,
+				 "numbers do not match the tags");
 
 #define NUM_NIBBLE_SETS		4
 #define SIXBIT_SET			NUM_NIBBLE_SETS
@@ -266,6 +284,23 @@ is_repetitive(const uint8 *str, int len)
 }
 
 /*
+ * Return a bit mask of the character sets that contain all characters of the
+ * string.
+ */
+static inline uint8
+common_sets(const uint8 *str, int len)
+{
+	uint8		member = (1 << NUM_SETS) - 1;
+
+	if (unlikely(!tables_made))
+		make_tables();
+	for (int i = 0; i < len && member != 0; i++)
+		member &= membership[str[i]];
+
+	return member;
+}
+
+/*
  * Encode the string into out, which must have space for len + 1 bytes.  Return
  * the number of bytes, or 0 if no form is shorter than the string stored as it
  * is.
@@ -274,17 +309,11 @@ static int
 encode_payload(const uint8 *str, int len, uint8 *out)
 {
 	int			best = len + (IS_TAG(str[0]) ? 1 : 0);
-	uint8		member = (1 << NUM_SETS) - 1;
+	uint8		member = common_sets(str, len);
 	const CompactTextDict *dict;
 	int			dictionary;
 	bool		sixbit = false;
 	int			payload;
-
-	if (unlikely(!tables_made))
-		make_tables();
-
-	for (int i = 0; i < len && member != 0; i++)
-		member &= membership[str[i]];
 
 	if (member & ((1 << NUM_NIBBLE_SETS) - 1))
 	{
@@ -346,6 +375,48 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 	pack_sixbit(str, len, out + 1);
 
 	return best;
+}
+
+/*
+ * Return the length of the shortest form of the string that needs no
+ * dictionary, with its tag.
+ */
+int
+compact_text_packed_length(const char *str, int len)
+{
+	const uint8 *bytes = (const uint8 *) str;
+	int			raw = len + (len > 0 && IS_TAG(bytes[0]) ? 1 : 0);
+	uint8		member = common_sets(bytes, len);
+
+	if (member & ((1 << NUM_NIBBLE_SETS) - 1))
+		return Min(raw, NIBBLE_PAYLOAD(len));
+	if (is_uuid(bytes, len))
+		return 1 + UUID_BYTES;
+	if (member != 0)
+		return Min(raw, SIXBIT_PAYLOAD(len));
+
+	return raw;
+}
+
+/*
+ * Write the tag of a trained symbol table, 1 or 2 bytes.  Return the number of
+ * bytes.
+ */
+int
+compact_text_put_trained_tag(int number, uint8 *out)
+{
+	Assert(number >= 1 && number <= COMPACT_TRAINED_MAX_NUMBER);
+
+	if (number <= TRAINED_SHORT_TAGS)
+	{
+		out[0] = TAG_TRAINED + number - 1;
+		return 1;
+	}
+	number -= TRAINED_SHORT_TAGS + 1;
+	out[0] = TAG_TRAINED + TRAINED_SHORT_TAGS + number / 256;
+	out[1] = number % 256;
+
+	return 2;
 }
 
 /*
@@ -472,6 +543,40 @@ unpack_uuid(const uint8 *in, int inlen, char *out)
 	return UUID_LENGTH;
 }
 
+/*
+ * Return the symbol table of a value with a tag of a trained one.  Set
+ * *tag_bytes to the length of the tag.
+ */
+static TrainedCodec *
+trained_codec_of(const uint8 *in, int inlen, int *tag_bytes)
+{
+	int			number = in[0] - TAG_TRAINED + 1;
+
+	*tag_bytes = TRAINED_TAG_BYTES(in[0]);
+	if (inlen <= *tag_bytes)
+		corrupted("Its length does not match its codec.");
+	if (*tag_bytes == 2)
+		number = TRAINED_SHORT_TAGS + 1 + in[1] +
+			(in[0] - TAG_TRAINED - TRAINED_SHORT_TAGS) * 256;
+
+	return compact_trained_codec(number);
+}
+
+/* Decode a value with a tag of a trained symbol table, as decode_tagged() does. */
+static int
+decode_trained(const uint8 *in, int inlen, char *out, int outsize)
+{
+	int			tag_bytes;
+	TrainedCodec *codec = trained_codec_of(in, inlen, &tag_bytes);
+	int			len = trained_codec_decode(codec, in + tag_bytes, inlen - tag_bytes,
+										   (uint8 *) out, outsize);
+
+	if (len <= 0 || len > COMPACT_TEXT_MAX_ENCODED)
+		corrupted("Its code sequence is malformed.");
+
+	return len;
+}
+
 /* Space for the decoded form of inlen bytes, with the decoder's slack. */
 #define DECODED_SPACE(inlen) \
 	(Min((inlen) * COMPACT_TEXT_MAX_SYMBOL, COMPACT_TEXT_MAX_ENCODED) + \
@@ -479,7 +584,8 @@ unpack_uuid(const uint8 *in, int inlen, char *out)
 
 /*
  * Decode the bytes after the tag into out.  out has outsize bytes, at least
- * DECODED_SPACE().  Return the length of the string.
+ * DECODED_SPACE().  With a trained symbol table, any size is allowed.  Return
+ * the length of the string.
  */
 static int
 decode_tagged(uint8 tag, const uint8 *in, int inlen, char *out, int outsize)
@@ -501,6 +607,8 @@ decode_tagged(uint8 tag, const uint8 *in, int inlen, char *out, int outsize)
 		return unpack_sixbit(in, inlen, tag != TAG_SIXBIT, out);
 	if (tag == TAG_UUID)
 		return unpack_uuid(in, inlen, out);
+	if (tag >= TAG_TRAINED)
+		return decode_trained(in - 1, inlen + 1, out, outsize);
 
 	corrupted("Its tag belongs to no codec.");
 }
@@ -652,6 +760,19 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 	/* the same bytes mean the same string */
 	if (alen == blen && memcmp(abytes, bbytes, alen) == 0)
 		return 0;
+	if (alen > 1 && blen > 1 && IS_TRAINED(abytes[0]) &&
+		memcmp(abytes, bbytes, TRAINED_TAG_BYTES(abytes[0])) == 0)
+	{
+		int			skip;
+		TrainedCodec *codec = trained_codec_of(abytes, alen, &skip);
+		int			result;
+
+		if (blen <= skip ||
+			!trained_codec_compare(codec, abytes + skip, alen - skip,
+								   bbytes + skip, blen - skip, &result))
+			corrupted("Its code sequence is malformed.");
+		return result;
+	}
 
 	return compare_decoded(a, b);
 }
@@ -673,6 +794,14 @@ compact_text_to_text(struct varlena *value)
 		return cstring_to_text_with_len((const char *) in, inlen);
 	if (in[0] == TAG_RAW)
 		return cstring_to_text_with_len((const char *) in + 1, inlen - 1);
+
+	if (IS_TRAINED(in[0]))
+	{
+		CompactTextString string;
+
+		compact_text_decode(value, &string);
+		return cstring_to_text_with_len(string.data, string.len);
+	}
 
 	/* a damaged value can have any length, but its decoded form is limited */
 	space = DECODED_SPACE(Min(inlen, COMPACT_TEXT_MAX_ENCODED));
@@ -704,6 +833,8 @@ compact_text_codec_name(struct varlena *value)
 		return "uuid";
 	if (tag <= TAG_DICTIONARY_LAST)
 		return dictionaries[tag - TAG_DICTIONARY];
+	if (tag >= TAG_TRAINED)
+		return "trained";
 
 	return "unknown";
 }

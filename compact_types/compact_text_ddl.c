@@ -21,11 +21,13 @@
 
 /*
  * Create the type, with its input and output functions and its type modifier.
+ * The names of the C functions that make values begin with make_symbol.
  */
 static void
-create_type(const TypeDdl *ddl)
+create_type(const TypeDdl *ddl, const char *make_symbol, const char *comment)
 {
 	const char *schema = ddl->schema;
+	const char *name = ddl->name;
 	const char *type = ddl->type;
 
 	compact_ddl_execute("CREATE TYPE %s", type);
@@ -34,37 +36,38 @@ create_type(const TypeDdl *ddl)
 	 * recv and send are STABLE: they convert between server and client
 	 * encoding
 	 */
-	compact_ddl_create_function(ddl, "compact_text_in", "cstring, oid, int4", type,
-								"compact_text_in", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "compact_text_out", type, "cstring",
+	compact_ddl_create_function(ddl, psprintf("%s_in", name), "cstring, oid, int4", type,
+								psprintf("%s_in", make_symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_out", name), type, "cstring",
 								"compact_text_out", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "compact_text_recv", "internal, oid, int4", type,
-								"compact_text_recv", "STABLE");
-	compact_ddl_create_function(ddl, "compact_text_send", type, "bytea",
+	compact_ddl_create_function(ddl, psprintf("%s_recv", name), "internal, oid, int4", type,
+								psprintf("%s_recv", make_symbol), "STABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_send", name), type, "bytea",
 								"compact_text_send", "STABLE");
-	compact_ddl_create_function(ddl, "compact_text_typmod_in", "cstring[]", "int4",
-								"compact_text_typmod_in", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "compact_text_typmod_out", "int4", "cstring",
+	compact_ddl_create_function(ddl, psprintf("%s_typmod_in", name), "cstring[]", "int4",
+								psprintf("%s_typmod_in", make_symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_typmod_out", name), "int4", "cstring",
 								"compact_text_typmod_out", "IMMUTABLE");
 
-	compact_ddl_execute("CREATE TYPE %s (INPUT = %s.compact_text_in, OUTPUT = %s.compact_text_out,"
-						" RECEIVE = %s.compact_text_recv, SEND = %s.compact_text_send,"
-						" TYPMOD_IN = %s.compact_text_typmod_in, TYPMOD_OUT = %s.compact_text_typmod_out,"
+	compact_ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
+						" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
+						" TYPMOD_IN = %s.%s_typmod_in, TYPMOD_OUT = %s.%s_typmod_out,"
 						" ANALYZE = %s.compact_char_typanalyze,"
 						" INTERNALLENGTH = variable, ALIGNMENT = int4, STORAGE = extended,"
 						" CATEGORY = 'S', COLLATABLE = true)",
-						type, schema, schema, schema, schema, schema, schema, schema);
-	compact_ddl_execute("COMMENT ON TYPE %s IS 'variable-length string, stored in an encoded form'",
-						type);
+						type, schema, name, schema, name, schema, name, schema, name,
+						schema, name, schema, name, schema);
+	compact_ddl_execute("COMMENT ON TYPE %s IS '%s'", type, comment);
 }
 
 /*
  * Create the SP-GiST operator class, which has the operators of core's class
  * text_ops for which the type has operators of its own.  The C functions choose
- * by the right operand's type how to read a searched value.
+ * by the right operand's type how to read a searched value.  All types share
+ * the functions, except those that take or make a value of the type.
  */
 static void
-create_spgist_class(const TypeDdl *ddl)
+create_spgist_class(const TypeDdl *ddl, const char *make_symbol)
 {
 	static const struct
 	{
@@ -75,20 +78,26 @@ create_spgist_class(const TypeDdl *ddl)
 	};
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
+	bool		first = strcmp(ddl->name, "compact_text") == 0;
+	const char *leaf = first ? "spg_leaf_consistent" :
+		psprintf("%s_spg_leaf_consistent", ddl->name);
 	StringInfoData members;
 	TypeDdl		core = *ddl;
 
-	core.library = NULL;
-	compact_ddl_create_function(ddl, "spg_config", "internal, internal", "void",
-								"compact_text_spg_config", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "spg_choose", "internal, internal", "void",
-								"compact_text_spg_choose", "IMMUTABLE");
-	compact_ddl_create_function(&core, "spg_picksplit", "internal, internal", "void",
-								"spg_text_picksplit", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "spg_inner_consistent", "internal, internal", "void",
-								"compact_text_spg_inner_consistent", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "spg_leaf_consistent", "internal, internal", "bool",
-								"compact_text_spg_leaf_consistent", "IMMUTABLE");
+	if (first)
+	{
+		core.library = NULL;
+		compact_ddl_create_function(ddl, "spg_config", "internal, internal", "void",
+									"compact_text_spg_config", "IMMUTABLE");
+		compact_ddl_create_function(ddl, "spg_choose", "internal, internal", "void",
+									"compact_text_spg_choose", "IMMUTABLE");
+		compact_ddl_create_function(&core, "spg_picksplit", "internal, internal", "void",
+									"spg_text_picksplit", "IMMUTABLE");
+		compact_ddl_create_function(ddl, "spg_inner_consistent", "internal, internal", "void",
+									"compact_text_spg_inner_consistent", "IMMUTABLE");
+	}
+	compact_ddl_create_function(ddl, leaf, "internal, internal", "bool",
+								psprintf("%s_spg_leaf_consistent", make_symbol), "IMMUTABLE");
 	compact_ddl_create_function(ddl, "spg_compress", type, "text",
 								"compact_text_spg_compress", "IMMUTABLE");
 
@@ -97,17 +106,46 @@ create_spgist_class(const TypeDdl *ddl)
 		appendStringInfo(&members, "OPERATOR %d %s.%s (%s, %s), OPERATOR %d %s.%s (%s, text), ",
 						 operators[i].strategy, ddl->opschema, operators[i].name, type, type,
 						 operators[i].strategy, ddl->opschema, operators[i].name, type);
-	compact_ddl_execute("CREATE OPERATOR CLASS %s.compact_text_spgist_ops DEFAULT FOR TYPE %s USING spgist AS %s"
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.%s_spgist_ops DEFAULT FOR TYPE %s USING spgist AS %s"
 						"OPERATOR 28 %s.^@ (%s, text),"
 						" FUNCTION 1 %s.spg_config(internal, internal),"
 						" FUNCTION 2 %s.spg_choose(internal, internal),"
 						" FUNCTION 3 %s.spg_picksplit(internal, internal),"
 						" FUNCTION 4 %s.spg_inner_consistent(internal, internal),"
-						" FUNCTION 5 %s.spg_leaf_consistent(internal, internal),"
+						" FUNCTION 5 %s.%s(internal, internal),"
 						" FUNCTION 6 %s.spg_compress(%s),"
 						" STORAGE text",
-						schema, type, members.data, ddl->opschema, type,
-						schema, schema, schema, schema, schema, schema, type);
+						schema, ddl->name, type, members.data, ddl->opschema, type,
+						schema, schema, schema, schema, schema, leaf, schema, type);
+}
+
+/*
+ * Create the type of variable-length strings that ddl names, with its
+ * functions, operators, casts and operator classes.  All such types have the C
+ * functions of compact_text, except that the names of those that make values
+ * begin with make_symbol.
+ */
+void
+compact_ddl_create_text_type(TypeDdl *ddl, const char *make_symbol, const char *comment)
+{
+	ddl->typmod = true;
+	create_type(ddl, make_symbol, comment);
+	compact_ddl_create_string_type_parts(ddl, "compact_text", make_symbol);
+	create_spgist_class(ddl, make_symbol);
+
+	/*
+	 * with core's support function, ALTER TABLE to a larger limit does not
+	 * rewrite the table
+	 */
+	compact_ddl_create_function(ddl, ddl->name, psprintf("%s, int4, bool", ddl->type),
+								ddl->type, make_symbol,
+								"IMMUTABLE SUPPORT pg_catalog.varchar_support");
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s, int4, bool) AS IMPLICIT",
+						ddl->type, ddl->type, ddl->schema, ddl->name, ddl->type);
+
+	compact_ddl_create_function(ddl, "codec", ddl->type, "text", "compact_text_codec", "IMMUTABLE");
+	compact_ddl_execute("COMMENT ON FUNCTION %s.codec(%s) IS 'how the value is encoded'",
+						ddl->schema, ddl->type);
 }
 
 /*
@@ -131,25 +169,9 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 	SPI_connect();
 	compact_ddl_init(&ddl, fcinfo->flinfo->fn_oid);
 	compact_ddl_init_type(&ddl, "compact_text", compact_ddl_creation_schema());
-	ddl.typmod = true;
 	nestlevel = compact_ddl_set_gucs();
-	create_type(&ddl);
-	compact_ddl_create_string_type_parts(&ddl, "compact_text");
-	create_spgist_class(&ddl);
-
-	/*
-	 * with core's support function, ALTER TABLE to a larger limit does not
-	 * rewrite the table
-	 */
-	compact_ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
-								ddl.type, "compact_text",
-								"IMMUTABLE SUPPORT pg_catalog.varchar_support");
-	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.compact_text(%s, int4, bool) AS IMPLICIT",
-						ddl.type, ddl.type, ddl.schema, ddl.type);
-
-	compact_ddl_create_function(&ddl, "codec", ddl.type, "text", "compact_text_codec", "IMMUTABLE");
-	compact_ddl_execute("COMMENT ON FUNCTION %s.codec(%s) IS 'how the value is encoded'",
-						ddl.schema, ddl.type);
+	compact_ddl_create_text_type(&ddl, "compact_text",
+								 "variable-length string, stored in an encoded form");
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

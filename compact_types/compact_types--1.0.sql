@@ -92,6 +92,36 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_text();
 DROP FUNCTION compact_types.create_text();
 
+-- Dictionaries of the types trained_textN.  A user who restores a dump of the
+-- database creates them, and may not be a superuser.
+CREATE SCHEMA compact_dictionaries;
+COMMENT ON SCHEMA compact_dictionaries IS 'dictionaries of the types trained_textN, which train() creates';
+GRANT USAGE ON SCHEMA compact_dictionaries TO PUBLIC;
+GRANT CREATE ON SCHEMA compact_dictionaries TO pg_database_owner;
+
+-- Create the type trained_textN with all its operators in the current schema,
+-- and return it.  Only the script of the extension of that name can call this
+-- function.
+CREATE FUNCTION compact_types.create_trained(number int4) RETURNS regtype
+AS 'MODULE_PATHNAME', 'compact_types_create_trained'
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+REVOKE ALL ON FUNCTION compact_types.create_trained(int4) FROM PUBLIC;
+COMMENT ON FUNCTION compact_types.create_trained(int4) IS
+'create the type trained_textN of that number; for the script of its extension';
+
+-- Train a dictionary of at most that many symbols on a sample of the column's
+-- values, and create it, with a type of its own.
+CREATE FUNCTION compact_types.train(relation regclass, column_name name,
+  max_symbols int4 DEFAULT 12000, sample_rows int4 DEFAULT 100000,
+  estimate_only bool DEFAULT false, OUT type regtype, OUT symbols int4,
+  OUT sampled_values int8, OUT value_bytes_now float8,
+  OUT value_bytes_compact_text float8, OUT value_bytes_after float8,
+  OUT statement text) RETURNS record
+AS 'MODULE_PATHNAME', 'compact_types_train'
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION compact_types.train(regclass, name, int4, int4, bool) IS
+'train a dictionary on a column, and create a type that encodes its values with it';
+
 --
 -- Narrow scalars
 --
@@ -354,7 +384,8 @@ LANGUAGE c;
 REVOKE ALL ON FUNCTION compact_types.guard_drop() FROM PUBLIC;
 COMMENT ON FUNCTION compact_types.guard_drop() IS 'function of the event trigger compact_types_guard';
 CREATE EVENT TRIGGER compact_types_guard ON ddl_command_start
-WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP TYPE', 'DROP OWNED')
+WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP TYPE', 'DROP OWNED',
+  'DROP TEXT SEARCH DICTIONARY', 'ALTER TEXT SEARCH DICTIONARY', 'ALTER SCHEMA', 'ALTER EXTENSION')
 EXECUTE FUNCTION compact_types.guard_drop();
 ALTER EVENT TRIGGER compact_types_guard ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER compact_types_guard IS

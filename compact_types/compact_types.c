@@ -21,6 +21,7 @@
 #include "utils/guc.h"
 
 #include "compact_text_dictionary.h"
+#include "compact_trained.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -74,6 +75,7 @@ _PG_init(void)
 {
 	compact_auto_init();
 	compact_guard_init();
+	compact_trained_init();
 	if (process_shared_preload_libraries_in_progress)
 		compact_text_dict_build_all();
 

@@ -19,10 +19,13 @@
 #include "access/tupdesc.h"
 #include "catalog/index.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_ts_dict.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "parser/parse_type.h"
+#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
@@ -235,6 +238,28 @@ compat_reindex_relation(Oid relid)
 	(void) reindex_relation(NULL, relid, REINDEX_REL_PROCESS_TOAST, &params);
 #else
 	(void) reindex_relation(relid, REINDEX_REL_PROCESS_TOAST, &params);
+#endif
+}
+
+/* Return the number that this backend has given its transaction. */
+static inline LocalTransactionId
+compat_my_lxid(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProc->vxid.lxid;
+#else
+	return MyProc->lxid;
+#endif
+}
+
+/* Return true if the role owns the text search dictionary. */
+static inline bool
+compat_dictionary_ownercheck(Oid dictid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(TSDictionaryRelationId, dictid, roleid);
+#else
+	return pg_ts_dict_ownercheck(dictid, roleid);
 #endif
 }
 

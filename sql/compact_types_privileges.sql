@@ -1,9 +1,10 @@
 --
 -- Show the privileges of every user on the extension, one of its string types, one of its decimal
--- types and compact_trgm.  A new object on which PUBLIC has a privilege changes the output.
+-- types, one of its trained types and compact_trgm.  A new object on which PUBLIC has a privilege changes the output.
 --
 CREATE EXTENSION compact_char8;
 CREATE EXTENSION compact_decimal4_2;
+CREATE EXTENSION trained_text1;
 SET client_min_messages = warning;
 CREATE EXTENSION compact_trgm CASCADE;
 RESET client_min_messages;
@@ -11,7 +12,7 @@ SET search_path = pg_catalog;
 CREATE TEMP VIEW members AS
 SELECT e.extname, d.classid, d.objid
 FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
-WHERE e.extname IN ('compact_types', 'compact_char8', 'compact_decimal4_2', 'compact_trgm');
+WHERE e.extname IN ('compact_types', 'compact_char8', 'compact_decimal4_2', 'trained_text1', 'compact_trgm');
 CREATE TEMP VIEW granted AS
 SELECT m.extname, m.classid, m.objid, a.kind, a.name, x.grantee, x.privilege_type, x.is_grantable
 FROM members m
@@ -30,9 +31,10 @@ JOIN (SELECT 'pg_class'::regclass, oid, CASE relkind WHEN 'v' THEN 'view' WHEN '
 -- The other kinds of objects have no privileges.
 SELECT DISTINCT classid::regclass::text COLLATE "C" AS catalog FROM members
 WHERE classid NOT IN ('pg_class'::regclass, 'pg_type'::regclass, 'pg_proc'::regclass, 'pg_namespace'::regclass) ORDER BY 1;
--- Only PUBLIC and the owner, a superuser, have privileges.
+-- Only PUBLIC and the owner, a superuser, have privileges.  The database owner may create dictionaries,
+-- to restore a dump.
 SELECT kind, privilege_type, count(*) FROM granted WHERE grantee = 0 GROUP BY 1, 2 ORDER BY 1, 2;
-SELECT count(*) FROM granted WHERE grantee <> 0 AND grantee <> 10;
+SELECT grantee::regrole, kind, name, privilege_type FROM granted WHERE grantee <> 0 AND grantee <> 10;
 SELECT count(*) FROM granted WHERE grantee = 0 AND is_grantable;
 SELECT kind, name, privilege_type FROM granted WHERE grantee = 0 AND kind NOT IN ('function', 'aggregate') ORDER BY kind, name COLLATE "C", privilege_type;
 -- Group the functions by the object that calls them, and list functions that only users call by
@@ -58,4 +60,4 @@ SELECT count(*) FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg
 SELECT count(*) FROM members JOIN pg_type t ON t.oid = objid WHERE classid = 'pg_type'::regclass AND typowner <> 10;
 DROP VIEW callers, granted, members;
 RESET search_path;
-DROP EXTENSION compact_char8, compact_decimal4_2, compact_trgm, pg_trgm;
+DROP EXTENSION compact_char8, compact_decimal4_2, trained_text1, compact_trgm, pg_trgm;

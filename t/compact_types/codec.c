@@ -7,7 +7,7 @@
  * any access out of bounds ends the program.  The tests allocate each buffer
  * for the codec with exactly the size that they pass to the codec.
  *
- *	compact_types_codec check		the tables
+ *	compact_types_codec check		the tables, and the tags of trained ones
  *	compact_types_codec fuzz SEED CASES
  *	compact_types_codec bench FILE...	(built with -O2, without sanitizers)
  *
@@ -26,45 +26,17 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "codec_common.h"
 #include "codec_server.h"
 #include "compact_text.h"
 #include "compact_text_dictionary.h"
 
 #undef printf
 #undef fprintf
-#undef vfprintf
 
 #define MAX_LENGTH	COMPACT_TEXT_DICT_MAX_LENGTH
 
 static const char *const dict_names[] = {"latin", "cjk", "cyrillic"};
-
-static void
-pg_attribute_printf(1, 2)
-fail(const char *fmt,...)
-{
-	va_list		args;
-
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-static uint64 random_state;
-
-static uint32
-next_random(void)
-{
-	random_state = random_state * UINT64CONST(6364136223846793005) + UINT64CONST(1442695040888963407);
-	return (uint32) (random_state >> 33);
-}
-
-static int
-random_below(int n)
-{
-	return next_random() % n;
-}
 
 /* --- the reference: a simple, slow codec to compare results with --- */
 
@@ -245,18 +217,6 @@ reference_decode(const CompactTextDict *dict, const uint8 *in, int inlen, uint8 
 
 /* --- the tables --- */
 
-static uint32
-crc32c(uint32 crc, const uint8 *data, size_t len)
-{
-	while (len-- > 0)
-	{
-		crc ^= *data++;
-		for (int bit = 0; bit < 8; bit++)
-			crc = (crc & 1) ? 0x82F63B78 ^ (crc >> 1) : crc >> 1;
-	}
-	return crc;
-}
-
 static void
 check_tables(void)
 {
@@ -298,20 +258,6 @@ check_tables(void)
 }
 
 /* --- the fuzz --- */
-
-/*
- * Copy into memory of exactly this size, so that the sanitizer detects any
- * access beyond the data.
- */
-static uint8 *
-exact_copy(const uint8 *data, int len)
-{
-	uint8	   *copy = malloc(Max(len, 0));
-
-	if (len > 0)
-		memcpy(copy, data, len);
-	return copy;
-}
 
 static void
 check_encode(int which, const uint8 *data, int len)
@@ -448,7 +394,7 @@ decode_value(struct varlena *value)
 		if (string == NULL || string->len != (int) VARSIZE(copy) - VARHDRSZ ||
 			memcmp(VARDATA(copy), string->data, string->len) != 0)
 			fail("a value has two texts");
-		free(copy);
+		pfree(copy);
 	}
 	else if (string != NULL)
 		fail("a value has no text");
@@ -456,10 +402,36 @@ decode_value(struct varlena *value)
 	return string;
 }
 
-static int
-sign(int n)
+/*
+ * Compare two values that may be damaged.  If both have a string, they must
+ * compare like their strings.  Otherwise the comparison may raise an error.
+ */
+static void
+check_order(struct varlena *a, struct varlena *b)
 {
-	return (n > 0) - (n < 0);
+	CompactTextString *astring = decode_value(a);
+	CompactTextString *bstring = decode_value(b);
+	volatile bool failed = true;
+	volatile int result = 0;
+
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+	{
+		result = compact_text_compare_c(a, b);
+		failed = false;
+	}
+	error_expected = false;
+	if (astring != NULL && bstring != NULL)
+	{
+		if (failed)
+			fail("values with strings cannot be compared");
+		if (sign(result) != sign(compare_strings((const uint8 *) astring->data, astring->len,
+												 (const uint8 *) bstring->data, bstring->len)))
+			fail("values of strings of %d and %d bytes are in the wrong order",
+				 astring->len, bstring->len);
+	}
+	free(astring);
+	free(bstring);
 }
 
 /*
@@ -478,7 +450,7 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 	struct varlena *other_value = compact_text_encode(other_str, other_len);
 	bool		guarded = len > 0 && (data[0] < 9 || (data[0] >= 14 && data[0] < 32));
 	CompactTextString *string = decode_value(value);
-	int			expected = memcmp(data, other, Min(len, other_len));
+	int			expected = compare_strings(data, len, other, other_len);
 
 	if (string == NULL || string->len != len || memcmp(string->data, data, len) != 0)
 		fail("value of a string of %d bytes does not come back, codec %s",
@@ -487,8 +459,6 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 		fail("value of a string of %d bytes is larger", len);
 	if (VARSIZE(value) != VARSIZE(again) || memcmp(value, again, VARSIZE(value)) != 0)
 		fail("string of %d bytes has two values", len);
-	if (expected == 0)
-		expected = len - other_len;
 	if (sign(compact_text_compare_c(value, other_value)) != sign(expected) ||
 		sign(compact_text_compare_c(other_value, value)) != -sign(expected))
 		fail("strings of %d and %d bytes are in the wrong order", len, other_len);
@@ -497,17 +467,13 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 	/* decoding a damaged value returns a string or raises an error */
 	for (int i = random_below(4); i >= 0 && VARSIZE(again) > VARHDRSZ; i--)
 		((uint8 *) VARDATA(again))[random_below(VARSIZE(again) - VARHDRSZ)] = random_below(random_below(2) ? 256 : 32);
-	free(decode_value(again));
-	error_expected = true;
-	if (setjmp(error_target) == 0)
-		(void) compact_text_compare_c(again, value);
-	error_expected = false;
+	check_order(again, value);
 
 	/*
 	 * Decode random bytes of any length.  This also returns a string or raises
 	 * an error.
 	 */
-	free(again);
+	pfree(again);
 	len = random_below(random_below(2) ? 40 : 3000);
 	again = malloc(VARHDRSZ + len);
 	SET_VARSIZE(again, VARHDRSZ + len);
@@ -515,11 +481,244 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 		VARDATA(again)[i] = i == 0 ? random_below(32) : random_below(3) ? random_below(208) : 0;
 	free(decode_value(again));
 
-	free(value);
+	pfree(value);
 	free(again);
-	free(other_value);
+	pfree(other_value);
 	free(str);
 	free(other_str);
+}
+
+/* --- values with a trained symbol table --- */
+
+/*
+ * Make symbol tables from symbols of the dictionaries.  Each type trained_textN
+ * gets one of them.
+ */
+static void
+make_trained_codecs(void)
+{
+	static TestSymbol symbols[2208];
+	TrainedCodec *codecs[COMPACT_TEXT_NUM_DICTS];
+
+	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
+	{
+		const CompactTextDict *dict = compact_text_dict(which);
+		const char *detail;
+		uint8	   *table;
+		Size		len;
+
+		for (int code = 0; code < (int) lengthof(symbols); code++)
+		{
+			symbols[code].len = dict->lengths[code];
+			memcpy(symbols[code].bytes, dict->symbols[code], dict->lengths[code]);
+		}
+		sort_symbols(symbols, 208);
+		sort_symbols(symbols + 208, lengthof(symbols) - 208);
+		table = make_table(symbols, lengthof(symbols), 208, &len);
+		codecs[which] = trained_codec_load(table, len, TopMemoryContext, &detail);
+		if (codecs[which] == NULL)
+			fail("symbol table of dictionary %s is not loaded: %s", dict_names[which], detail);
+		free(table);
+	}
+	for (int number = 1; number <= COMPACT_TRAINED_MAX_NUMBER; number++)
+		trained_codecs[number] = codecs[number % COMPACT_TEXT_NUM_DICTS];
+}
+
+/* Make a value of type trained_textN from a string of 1 to MAX_LENGTH bytes. */
+static struct varlena *
+make_trained_value(int number, const uint8 *data, int len)
+{
+	static uint8 payload[2 + 2 * MAX_LENGTH];
+	int			size = compact_text_put_trained_tag(number, payload);
+	struct varlena *value;
+
+	size += trained_codec_encode(trained_codecs[number], data, len, payload + size,
+								 2 * MAX_LENGTH);
+	value = malloc(VARHDRSZ + size);
+	SET_VARSIZE(value, VARHDRSZ + size);
+	memcpy(VARDATA(value), payload, size);
+	return value;
+}
+
+/* Each number must be read from its tag. */
+static void
+check_trained_numbers(void)
+{
+	TrainedCodec *codecs[COMPACT_TRAINED_MAX_NUMBER + 1];
+
+	memcpy(codecs, trained_codecs, sizeof(codecs));
+	memset(trained_codecs, 0, sizeof(codecs));
+	for (int number = 1; number <= COMPACT_TRAINED_MAX_NUMBER; number++)
+	{
+		struct varlena *value;
+		CompactTextString *string;
+
+		trained_codecs[number] = codecs[number];
+		value = make_trained_value(number, (const uint8 *) "value", 5);
+		string = decode_value(value);
+		if (string == NULL || string->len != 5 || memcmp(string->data, "value", 5) != 0)
+			fail("type trained_text%d: the value does not come back", number);
+		if (strcmp(compact_text_codec_name(value), "trained") != 0)
+			fail("type trained_text%d: the codec has another name", number);
+		trained_codecs[number] = NULL;
+		if (decode_value(value) != NULL)
+			fail("type trained_text%d: no error without the symbol table", number);
+		free(string);
+		free(value);
+	}
+	memcpy(trained_codecs, codecs, sizeof(codecs));
+}
+
+/* Return true if comparing the values raises an error. */
+static bool
+comparison_fails(struct varlena *a, struct varlena *b)
+{
+	volatile bool failed = true;
+
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+	{
+		(void) compact_text_compare_c(a, b);
+		failed = false;
+	}
+	error_expected = false;
+	return failed;
+}
+
+/*
+ * A value with nothing but a tag has no string, and a longer string than the
+ * longest one is not decoded.
+ */
+static void
+check_trained_limits(void)
+{
+	static uint8 data[MAX_LENGTH];
+	uint8		bare[VARHDRSZ + 2] pg_attribute_aligned(4);
+	struct varlena *bare_value = (struct varlena *) bare;
+	struct varlena *value;
+	struct varlena *longer;
+	CompactTextString *string;
+
+	for (int number = 8; number <= 9; number++)
+	{
+		int			size = VARHDRSZ + compact_text_put_trained_tag(number, bare + VARHDRSZ);
+
+		SET_VARSIZE(bare_value, size);
+		value = make_trained_value(number, (const uint8 *) "value", 5);
+		if (decode_value(bare_value) != NULL)
+			fail("a value with only a tag has a string");
+
+		if (!comparison_fails(bare_value, value) || !comparison_fails(value, bare_value))
+			fail("a value with only a tag can be compared");
+		free(value);
+	}
+
+	/* the last byte of the codes stands for one more byte of the string */
+	memset(data, 'e', MAX_LENGTH);
+	value = make_trained_value(1, data, MAX_LENGTH);
+	string = decode_value(value);
+	if (string == NULL || string->len != MAX_LENGTH)
+		fail("the longest string does not come back");
+	longer = malloc(VARSIZE(value) + 1);
+	memcpy(longer, value, VARSIZE(value));
+	((uint8 *) longer)[VARSIZE(value)] = ((uint8 *) make_trained_value(1, data, 1))[VARHDRSZ + 1];
+	SET_VARSIZE(longer, VARSIZE(value) + 1);
+	if (decode_value(longer) != NULL)
+		fail("a string above the longest is decoded");
+	free(string);
+	free(value);
+	free(longer);
+}
+
+/*
+ * Make random bytes with the tag of a trained symbol table, or the value with
+ * some other bytes and another length.
+ */
+static struct varlena *
+damaged_trained_value(struct varlena *value)
+{
+	int			len = random_below(random_below(2) ? 40 : 3000);
+	int			kept = 0;
+	uint8	   *bytes;
+	struct varlena *result;
+
+	if (random_below(2) == 0)
+	{
+		len = (int) VARSIZE(value) - VARHDRSZ + random_below(8) - 4;
+		len = Max(0, len);
+		kept = Min(len, (int) VARSIZE(value) - VARHDRSZ);
+	}
+	result = malloc(VARHDRSZ + len);
+	SET_VARSIZE(result, VARHDRSZ + len);
+	bytes = (uint8 *) VARDATA(result);
+	memcpy(bytes, VARDATA(value), kept);
+	for (int i = kept; i < len; i++)
+		bytes[i] = random_below(random_below(4) ? 217 : 256);
+	for (int change = random_below(4); kept > 0 && change > 0; change--)
+		bytes[random_below(len)] = random_below(random_below(4) ? 217 : 256);
+	if (len > 0 && (bytes[0] < 0x14 || bytes[0] > 0x1F || random_below(8) == 0))
+		bytes[0] = 0x14 + random_below(0x20 - 0x14);
+	return result;
+}
+
+/*
+ * Check the values that the types trained_textN can have for a string.
+ * Decoding must return the string, also if the form is longer than another
+ * one.  The values must compare like their strings, whatever forms the values
+ * have.  Damaged values have a string, or raise an error.
+ */
+static void
+check_trained_value(const uint8 *data, int len, const uint8 *other, int other_len)
+{
+	int			number = 1 + random_below(random_below(2) ? 12 : COMPACT_TRAINED_MAX_NUMBER);
+	int			other_number = 1 + random_below(COMPACT_TRAINED_MAX_NUMBER);
+	struct varlena *value = make_trained_value(number, data, len);
+	CompactTextString *string = decode_value(value);
+	struct varlena *forms[3];
+
+	if (string == NULL || string->len != len || memcmp(string->data, data, len) != 0)
+		fail("value of type trained_text%d with %d bytes does not come back", number, len);
+	free(string);
+
+	forms[0] = make_trained_value(number, other, other_len);
+	forms[1] = make_trained_value(other_number, other, other_len);
+	forms[2] = compact_text_encode((const char *) other, other_len);
+	for (int i = 0; i < 3; i++)
+	{
+		if (sign(compact_text_compare_c(value, forms[i])) !=
+			sign(compare_strings(data, len, other, other_len)) ||
+			sign(compact_text_compare_c(forms[i], value)) !=
+			sign(compare_strings(other, other_len, data, len)))
+			fail("type trained_text%d: strings of %d and %d bytes are in the wrong order",
+				 number, len, other_len);
+	}
+
+	for (int i = 0; i < 4; i++)
+	{
+		struct varlena *damaged = damaged_trained_value(value);
+		struct varlena *again = damaged_trained_value(damaged);
+
+		check_order(damaged, value);
+		check_order(forms[i % 3], damaged);
+		check_order(damaged, again);
+
+		trained_codecs_missing = true;
+		if (decode_value(value) != NULL)
+			fail("a value has a string without its symbol table");
+		if (VARSIZE(damaged) > VARHDRSZ && decode_value(damaged) != NULL)
+			fail("a damaged value has a string without its symbol table");
+		check_order(damaged, value);
+		check_order(damaged, forms[i % 3]);
+		check_order(damaged, again);
+		trained_codecs_missing = false;
+		free(damaged);
+		free(again);
+	}
+
+	free(value);
+	free(forms[0]);
+	free(forms[1]);
+	pfree(forms[2]);
 }
 
 /* Make a string that one of the packing codecs can encode. */
@@ -615,6 +814,8 @@ fuzz(int cases)
 			if (other_len > 0 && random_below(2) == 0)
 				other[random_below(other_len)] = 1 + random_below(255);
 			check_value(data, len, other, other_len);
+			if (len != 0 && other_len != 0)
+				check_trained_value(data, len, other, other_len);
 			len = packed_string(data, random_length(MAX_LENGTH + 10));
 			check_value(data, len, other, other_len);
 			len = Min(len, MAX_LENGTH);
@@ -782,9 +983,14 @@ main(int argc, char **argv)
 {
 	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
 		reference_init(which);
+	make_trained_codecs();
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
+	{
 		check_tables();
+		check_trained_numbers();
+		check_trained_limits();
+	}
 	else if (argc == 4 && strcmp(argv[1], "fuzz") == 0)
 	{
 		random_state = strtoull(argv[2], NULL, 10);

@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_trained.h
+ *	  Strings that are encoded with a dictionary of a column: trained_textN.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_trained.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_TRAINED_H
+#define COMPACT_TRAINED_H
+
+#include "compact_trained_codec.h"
+
+/* The greatest N of a type trained_textN; a value contains N. */
+#define COMPACT_TRAINED_MAX_NUMBER	1032
+
+/*
+ * The dictionary of the type trained_textN is the text search dictionary of
+ * the same name in this schema.
+ */
+#define COMPACT_TRAINED_SCHEMA		"compact_dictionaries"
+#define COMPACT_TRAINED_PREFIX		"trained_text"
+
+/* Name of the option of the dictionary that contains the symbol table. */
+#define COMPACT_TRAINED_OPTION		"symbols"
+
+/* compact_trained.c */
+extern int	compact_trained_number(const char *name);
+
+/* compact_trained_dictionary.c */
+extern char *compact_trained_name(int number);
+extern TrainedCodec *compact_trained_codec(int number);
+extern TrainedCodec *compact_trained_codec_for_new(int number, Oid typid);
+extern Oid	compact_trained_dictionary(int number);
+extern int	compact_trained_template_number(Oid template);
+
+/* compact_trained_guard.c */
+struct List;					/* avoid including nodes/pg_list.h here */
+struct Node;
+extern Oid	compact_trained_type(Oid function_schema, int number);
+extern void compact_trained_init(void);
+extern void compact_trained_refuse_rename(struct Node *statement);
+extern void compact_trained_guard_drop(struct List *names);
+
+#endif							/* COMPACT_TRAINED_H */

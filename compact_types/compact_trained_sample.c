@@ -1,0 +1,531 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_trained_sample.c
+ *	  Train a dictionary on the values of a column: compact_types.train().
+ *
+ * Everybody may read the symbols of a dictionary in the system catalog
+ * pg_ts_dict.  So a symbol of more than four bytes must occur in several of
+ * the sampled values, and only the owner of the table may train.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_trained_sample.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "common/base64.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/syscache.h"
+
+#include "compact_advise.h"
+#include "compact_ddl.h"
+#include "compact_text.h"
+#include "compact_trained.h"
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
+/* Limits of the arguments, and of the sample. */
+#define MAX_SAMPLE_ROWS		1000000
+#define MAX_SAMPLE_BYTES	(8 * 1024 * 1024)
+#define FETCH_ROWS			1000
+
+/* Rows of a block, if the table was never analyzed. */
+#define UNKNOWN_ROWS_PER_BLOCK	50
+
+/*
+ * One value of this many is not used for training.  The sizes that train()
+ * predicts are those of these values.  A hash function chooses the values,
+ * because every tenth of the values in a table can be a special one.
+ */
+#define JUDGED				10
+#define IS_JUDGED(i)		(murmurhash32(i) % JUDGED == 0)
+
+/*
+ * A symbol of more than four bytes must occur in at least this many values, or
+ * in one of this many values, whichever is more.
+ */
+#define MIN_ROWS			5
+#define MIN_ROWS_PART		20000
+
+/* A sample of strings. */
+typedef struct Sample
+{
+	const uint8 **strings;
+	int		   *lengths;
+	int		   *sizes;			/* of the values in the table */
+	int			n;
+	int			space;
+} Sample;
+
+/* Average sizes of the judged values, in bytes, with the length header. */
+typedef struct Sizes
+{
+	double		now;
+	double		compact_text;
+	double		trained;
+} Sizes;
+
+/*
+ * Check that the relation and the column can be used.  Call this function
+ * before a lock is taken, too.  Return the number of the column.
+ */
+static AttrNumber
+check_column(Oid relid, const char *column)
+{
+	char		relkind = get_rel_relkind(relid);
+	AttrNumber	attnum;
+	Oid			typid;
+	int32		typmod;
+	Oid			collation;
+
+	if (relkind == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!compat_relation_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relkind), get_rel_name(relid));
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table", get_rel_name(relid))));
+	attnum = get_attnum(relid, column);
+	if (attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						column, get_rel_name(relid))));
+	get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
+	if (typid != TEXTOID && typid != VARCHAROID &&
+		compact_string_kind(typid) != COMPACT_STRING_TEXT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of relation \"%s\" has type %s",
+						column, get_rel_name(relid), format_type_be(typid)),
+				 errhint("A dictionary can be trained on a column of type text, varchar, compact_text or trained_textN.")));
+
+	return attnum;
+}
+
+/*
+ * Return the value of a text or of a compact type as a string, in string, or
+ * NULL if it is too long to be encoded.  Do not read long values.
+ */
+static struct varlena *
+short_string(Datum datum, bool is_text, CompactTextString *string)
+{
+	struct varlena *value;
+
+	/* an encoded form can have a tag, and then is as long as the string at most */
+	if (toast_raw_datum_size(datum) > VARHDRSZ + TRAINED_MAX_LENGTH + 1)
+		return NULL;
+	value = PG_DETOAST_DATUM_PACKED(datum);
+	if (is_text)
+	{
+		string->data = VARDATA_ANY(value);
+		string->len = VARSIZE_ANY_EXHDR(value);
+	}
+	else
+		compact_text_decode(value, string);
+
+	return value;
+}
+
+/* Add the values of the last query's result to the sample; return the bytes. */
+static Size
+add_values(Sample *sample, bool is_text, MemoryContext context)
+{
+	Size		bytes = 0;
+
+	for (uint64 i = 0; i < SPI_processed && sample->n < sample->space; i++)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[i];
+		bool		isnull;
+		Datum		datum = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &isnull);
+		struct varlena *value;
+		CompactTextString string;
+
+		if (isnull)
+			continue;
+		value = short_string(datum, is_text, &string);
+		if (value == NULL)
+			continue;
+		if (string.len > 0 && string.len <= TRAINED_MAX_LENGTH)
+		{
+			uint8	   *copy = MemoryContextAlloc(context, string.len);
+
+			memcpy(copy, string.data, string.len);
+			sample->strings[sample->n] = copy;
+			sample->lengths[sample->n] = string.len;
+			sample->sizes[sample->n++] =
+				DatumGetInt32(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &isnull));
+			bytes += string.len;
+		}
+		if ((Pointer) value != DatumGetPointer(datum))
+			pfree(value);
+	}
+
+	return bytes;
+}
+
+/* Return the number of rows, estimated if the table was never analyzed. */
+static double
+estimated_rows(Relation rel)
+{
+	if (rel->rd_rel->reltuples >= 0 || !RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
+		return Max(rel->rd_rel->reltuples, 0);
+
+	return (double) RelationGetNumberOfBlocks(rel) * UNKNOWN_ROWS_PER_BLOCK;
+}
+
+/*
+ * Read up to max_rows values of the column, from blocks all over the table.
+ * The query reads the table as its owner: reading a value must not run the
+ * owner's code as the caller, nor be stopped by the row security of others.
+ */
+static void
+read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	const char *column = NameStr(att->attname);
+	bool		is_text = (att->atttypid == TEXTOID || att->atttypid == VARCHAROID);
+	MemoryContext context = CurrentMemoryContext;
+	double		rows = estimated_rows(rel);
+	double		percent = 100;
+	char	   *query;
+	Oid			save_userid;
+	int			save_sec_context;
+	int			nestlevel;
+	Portal		portal;
+	Size		bytes = 0;
+
+	/* some more than needed, because a sample of blocks has no exact size */
+	if (rows > max_rows)
+		percent = Min(100, 120.0 * max_rows / rows);
+	sample->space = max_rows;
+	sample->n = 0;
+	sample->strings = palloc_array(const uint8 *, max_rows);
+	sample->lengths = palloc_array(int, max_rows);
+	sample->sizes = palloc_array(int, max_rows);
+
+	query = psprintf("SELECT %s, pg_catalog.pg_column_size(%s) FROM %s%s%s",
+					 quote_identifier(column), quote_identifier(column),
+					 rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "" : "ONLY ",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												RelationGetRelationName(rel)),
+					 percent < 100 ?
+					 psprintf(" TABLESAMPLE SYSTEM (%.9f) REPEATABLE (0)", percent) : "");
+	nestlevel = compact_ddl_become(rel->rd_rel->relowner, true, &save_userid,
+								   &save_sec_context);
+	PG_TRY();
+	{
+		(void) compact_ddl_set_gucs();
+		PushActiveSnapshot(GetLatestSnapshot());
+		portal = SPI_cursor_parse_open(NULL, query, &(SPIParseOpenOptions) {.read_only = true});
+		do
+		{
+			CHECK_FOR_INTERRUPTS();
+			SPI_cursor_fetch(portal, true, FETCH_ROWS);
+			bytes += add_values(sample, is_text, context);
+			SPI_freetuptable(SPI_tuptable);
+		} while (SPI_processed > 0 && sample->n < max_rows && bytes < MAX_SAMPLE_BYTES);
+		SPI_cursor_close(portal);
+		PopActiveSnapshot();
+	}
+	PG_FINALLY();
+	{
+		compact_ddl_return_to(save_userid, save_sec_context, nestlevel);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+}
+
+/* Return the size of a value in a row: a short header, if it is short. */
+static int
+stored_size(int payload)
+{
+	return payload + (payload + VARHDRSZ_SHORT <= VARATT_SHORT_MAX ? VARHDRSZ_SHORT : VARHDRSZ);
+}
+
+/*
+ * Separate the judged values from the sample, and train with the others.
+ * Return the stored symbol table, the number of its symbols, and the sizes of
+ * the judged values with it.
+ */
+static uint8 *
+train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes *sizes)
+{
+	Sample		judged;
+	int			n = 0;
+	int			min_rows;
+	uint8	   *result;
+	MemoryContext context;
+	TrainedCodec *codec;
+	const char *detail;
+	uint8		codes[TRAINED_MAX_LENGTH];
+
+	judged.strings = palloc_array(const uint8 *, sample->n + 1);
+	judged.lengths = palloc_array(int, sample->n + 1);
+	judged.sizes = palloc_array(int, sample->n + 1);
+	judged.n = 0;
+	for (int i = 0; i < sample->n; i++)
+	{
+		if (IS_JUDGED(i))
+		{
+			judged.strings[judged.n] = sample->strings[i];
+			judged.lengths[judged.n] = sample->lengths[i];
+			judged.sizes[judged.n++] = sample->sizes[i];
+		}
+		else
+		{
+			sample->strings[n] = sample->strings[i];
+			sample->lengths[n++] = sample->lengths[i];
+		}
+	}
+	min_rows = Max(MIN_ROWS, n / MIN_ROWS_PART);
+	result = trained_codec_train(sample->strings, sample->lengths, n, max_symbols,
+								 min_rows, len);
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "compact_types dictionary",
+									ALLOCSET_DEFAULT_SIZES);
+	codec = trained_codec_load(result, *len, context, &detail);
+	if (codec == NULL)
+		elog(ERROR, "could not load the trained symbol table: %s", detail);
+	*symbols = trained_codec_num_symbols(codec);
+	memset(sizes, 0, sizeof(*sizes));
+	for (int i = 0; i < judged.n; i++)
+	{
+		const char *str = (const char *) judged.strings[i];
+		int			length = judged.lengths[i];
+		struct varlena *compact = compact_text_encode(str, length);
+		int			limit = compact_text_packed_length(str, length) - 1;
+		int			trained = -1;
+
+		CHECK_FOR_INTERRUPTS();
+		if (limit > 1)
+			trained = trained_codec_encode(codec, judged.strings[i], length, codes, limit - 1);
+		sizes->now += judged.sizes[i];
+		sizes->compact_text += stored_size(VARSIZE_ANY_EXHDR(compact));
+		sizes->trained += stored_size(trained > 0 ? 1 + trained : (int) VARSIZE_ANY_EXHDR(compact));
+		pfree(compact);
+	}
+	MemoryContextDelete(context);
+	if (judged.n > 0)
+	{
+		sizes->now /= judged.n;
+		sizes->compact_text /= judged.n;
+		sizes->trained /= judged.n;
+	}
+
+	return result;
+}
+
+/*
+ * Create the extension of the first type that does not exist yet.  Do not take
+ * a type that exists without a dictionary: other sessions may still have values
+ * of a dictionary that was dropped, and the type may belong to a role that the
+ * owner of the table need not trust.  Return the number of the type.
+ */
+static int
+create_type(const char *type_schema)
+{
+	int			number = 0;
+
+	/* another session that trains waits here, and gets the next number */
+	LockDatabaseObject(NamespaceRelationId, get_namespace_oid(COMPACT_TRAINED_SCHEMA, false), 0,
+					   ShareUpdateExclusiveLock);
+	compact_advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
+						 " WHERE name ~ '^" COMPACT_TRAINED_PREFIX "[1-9][0-9]*$' AND installed_version IS NULL"
+						 " ORDER BY pg_catalog.length(name), name");
+	for (uint64 i = 0; i < SPI_processed && number == 0; i++)
+		number = compact_trained_number(compact_advise_result(i, 0));
+	if (number == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("all types trained_textN that are installed on the server exist in this database"),
+				 errhint("\"make TRAINED_TYPES=... install\" installs further types.  DROP EXTENSION ... CASCADE drops a type that no column has.")));
+	compact_ddl_execute("CREATE EXTENSION %s SCHEMA %s", compact_trained_name(number),
+						quote_identifier(type_schema));
+
+	return number;
+}
+
+/*
+ * Create the dictionary of the type, as the owner of the schema of
+ * dictionaries.
+ */
+static void
+create_dictionary(int number, Oid function_schema, const uint8 *stored, Size len)
+{
+	Oid			schema = get_namespace_oid(COMPACT_TRAINED_SCHEMA, false);
+	HeapTuple	tuple = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema));
+	int			space = pg_b64_enc_len((int) len);
+	char	   *code = palloc(space + 1);
+	int			code_len;
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for schema %u", schema);
+	owner = ((Form_pg_namespace) GETSTRUCT(tuple))->nspowner;
+	ReleaseSysCache(tuple);
+	code_len = pg_b64_encode((const void *) stored, (int) len, code, space);
+	if (code_len < 0)
+		elog(ERROR, "could not encode the symbol table");
+	code[code_len] = '\0';
+	compact_ddl_execute_as(owner, false,
+						   "CREATE TEXT SEARCH DICTIONARY " COMPACT_TRAINED_SCHEMA ".%s (TEMPLATE = %s.%s, "
+						   COMPACT_TRAINED_OPTION " = '%s')",
+						   compact_trained_name(number),
+						   quote_identifier(get_namespace_name(function_schema)),
+						   compact_trained_name(number), code);
+	pfree(code);
+}
+
+/* Return the statement that gives the column the type. */
+static char *
+alter_statement(Relation rel, AttrNumber attnum, const char *type)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "ALTER TABLE %s ALTER COLUMN %s TYPE %s",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												RelationGetRelationName(rel)),
+					 quote_identifier(NameStr(att->attname)), type);
+	if (att->atttypmod >= (int32) VARHDRSZ)
+		appendStringInfo(&buf, "(%d)", att->atttypmod - (int32) VARHDRSZ);
+	if (att->attcollation != DEFAULT_COLLATION_OID)
+		appendStringInfo(&buf, " COLLATE %s", generate_collation_name(att->attcollation));
+	appendStringInfoChar(&buf, ';');
+
+	return buf.data;
+}
+
+/*
+ * compact_types.train(relation regclass, column_name name, max_symbols int4,
+ *   sample_rows int4, estimate_only bool, OUT type regtype, OUT symbols int4,
+ *   OUT sampled_values int8, OUT value_bytes_now float8,
+ *   OUT value_bytes_compact_text float8, OUT value_bytes_after float8,
+ *   OUT statement text) returns record
+ *
+ * Train a dictionary on a sample of the column's values, and create it with a
+ * type of its own.  With estimate_only, create nothing.  If the dictionary
+ * would save less than it takes, create nothing and raise a notice.  If nothing
+ * is created, type and statement are NULL.  The sizes are averages, in bytes,
+ * of values that were not used for training.  Errors:
+ * 42501 if the caller does not own the relation, 42809 and 42804 for a
+ * relation or a column that has no strings, 22023 for an argument that is out
+ * of range, 54000 if no type is left.
+ */
+PG_FUNCTION_INFO_V1(compact_types_train);
+Datum
+compact_types_train(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	char	   *column = NameStr(*PG_GETARG_NAME(1));
+	int			max_symbols = PG_GETARG_INT32(2);
+	int			sample_rows = PG_GETARG_INT32(3);
+	bool		estimate_only = PG_GETARG_BOOL(4);
+	Advice		advice;
+	TupleDesc	tupdesc;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+	Relation	rel;
+	AttrNumber	attnum;
+	Sample		sample;
+	Sizes		sizes;
+	uint8	   *stored;
+	Size		len;
+	int			symbols;
+	double		saved;
+	bool		create;
+	int			nestlevel;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (max_symbols < 1 || max_symbols > TRAINED_MAX_SYMBOLS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of symbols %d is out of range", max_symbols),
+				 errhint("The number must be between 1 and %d.", TRAINED_MAX_SYMBOLS)));
+	if (sample_rows < 1 || sample_rows > MAX_SAMPLE_ROWS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of sampled rows %d is out of range", sample_rows),
+				 errhint("The number must be between 1 and %d.", MAX_SAMPLE_ROWS)));
+	(void) check_column(relid, column);
+	rel = table_open(relid, AccessShareLock);
+	attnum = check_column(relid, column);
+
+	SPI_connect();
+	nestlevel = compact_ddl_set_gucs();
+	compact_ddl_hold_schema_name(RelationGetNamespace(rel));
+	read_sample(rel, attnum, sample_rows, &sample);
+	stored = train_and_judge(&sample, max_symbols, &len, &symbols, &sizes);
+
+	values[1] = Int32GetDatum(symbols);
+	values[2] = Int64GetDatum(sample.n);
+	values[3] = Float8GetDatum(sizes.now);
+	values[4] = Float8GetDatum(sizes.compact_text);
+	values[5] = Float8GetDatum(sizes.trained);
+	nulls[3] = nulls[4] = nulls[5] = (sizes.now == 0);
+	saved = (Min(sizes.now, sizes.compact_text) - sizes.trained) *
+		Max(estimated_rows(rel), sample.n);
+	create = !estimate_only && saved > (double) len;
+	nulls[0] = nulls[6] = !create;
+	if (create)
+	{
+		Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
+		int			number;
+		Oid			typid;
+
+		memset(&advice, 0, sizeof(advice));
+		advice.cxt = CurrentMemoryContext;
+		compact_advise_connect(&advice);
+		number = create_type(advice.type_schema);
+		create_dictionary(number, functions, stored, len);
+		CommandCounterIncrement();
+		typid = compact_trained_type(functions, number);
+		values[0] = ObjectIdGetDatum(typid);
+		values[6] = CStringGetTextDatum(alter_statement(rel, attnum,
+														format_type_be_qualified(typid)));
+	}
+	AtEOXact_GUC(true, nestlevel);
+	if (!create && !estimate_only)
+		ereport(NOTICE,
+				(errmsg("no dictionary was created for column \"%s\" of relation \"%s\"",
+						column, RelationGetRelationName(rel)),
+				 errdetail("The dictionary would have %zu bytes, and save %.0f bytes.",
+						   len, Max(saved, 0))));
+	table_close(rel, NoLock);
+	{
+		HeapTuple	tuple = heap_form_tuple(tupdesc, values, nulls);
+		Datum		result = PointerGetDatum(SPI_returntuple(tuple, tupdesc));
+
+		SPI_finish();
+		PG_RETURN_DATUM(result);
+	}
+}

@@ -1,0 +1,292 @@
+-- Strings encoded with a dictionary of the column.  The sample is the whole
+-- table, and training uses integers only, so all sizes are exact.
+\set VERBOSITY terse
+CREATE TABLE visits (id int PRIMARY KEY, url text, agent varchar(80) COLLATE "C", note text);
+INSERT INTO visits
+  SELECT i, 'https://www.example.org/catalog/' || (ARRAY['garden', 'kitchen', 'office'])[1 + i % 3] || '/item-' || i * 7919 % 100003 || '.html',
+    'Mozilla/5.0 (' || (ARRAY['X11; Linux x86_64', 'Windows NT 10.0; Win64; x64', 'Macintosh; Intel Mac OS X 10_15_7'])[1 + i % 3] || ') rv:' || i % 40,
+    CASE WHEN i % 10 = 0 THEN NULL ELSE 'Καλημέρα κόσμε ' || i % 50 END
+  FROM generate_series(1, 5000) i;
+ANALYZE visits;
+CREATE TABLE plain AS TABLE visits;
+
+-- bad arguments
+SELECT compact_types.train('visits', 'id');
+SELECT compact_types.train('visits', 'missing');
+SELECT compact_types.train('visits_pkey', 'id');
+SELECT compact_types.train('visits', 'url', max_symbols => 0);
+SELECT compact_types.train('visits', 'url', max_symbols => 16385);
+SELECT compact_types.train('visits', 'url', sample_rows => 0);
+SELECT compact_types.train('visits', 'url', sample_rows => 1000001);
+SELECT compact_types.create_trained(1);
+CREATE ROLE regress_trained_other;
+SET ROLE regress_trained_other;
+SELECT compact_types.train('visits', 'url');
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.other (TEMPLATE = simple);
+RESET ROLE;
+DROP ROLE regress_trained_other;
+
+-- nothing to gain
+CREATE TABLE digits AS SELECT i::text AS n FROM generate_series(1, 300) i;
+SELECT type, symbols, sampled_values, statement FROM compact_types.train('digits', 'n');
+DROP TABLE digits;
+CREATE TABLE nothing (n text);
+SELECT type, sampled_values, round(value_bytes_now) AS value_bytes_now, statement FROM compact_types.train('nothing', 'n');
+DROP TABLE nothing;
+
+-- what a dictionary would save
+SELECT type, sampled_values, round(value_bytes_now) AS value_bytes_now, statement FROM compact_types.train('visits', 'url', estimate_only => true);
+SELECT count(*) FROM pg_ts_dict WHERE dictnamespace = 'compact_dictionaries'::regnamespace;
+
+-- a type for each column; the statement keeps length and collation
+SELECT type, sampled_values, round(value_bytes_now) AS value_bytes_now, value_bytes_after < value_bytes_compact_text * 0.7 AS smaller, statement
+FROM compact_types.train('visits', 'url');
+SELECT type, sampled_values, round(value_bytes_now) AS value_bytes_now, value_bytes_after < value_bytes_compact_text * 0.7 AS smaller, statement
+FROM compact_types.train('visits', 'agent', max_symbols => 255);
+SELECT type, sampled_values, round(value_bytes_now) AS value_bytes_now, value_bytes_after < value_bytes_compact_text * 0.7 AS smaller, statement
+FROM compact_types.train('visits', 'note');
+SELECT dictname FROM pg_ts_dict WHERE dictnamespace = 'compact_dictionaries'::regnamespace ORDER BY 1;
+ALTER TABLE visits ALTER COLUMN url TYPE trained_text1;
+ALTER TABLE visits ALTER COLUMN agent TYPE trained_text2(80) COLLATE "C";
+ALTER TABLE visits ALTER COLUMN note TYPE trained_text3;
+\d visits
+SELECT compact_types.codec(url) AS url, compact_types.codec(agent) AS agent, compact_types.codec(note) AS note, count(*)
+FROM visits GROUP BY 1, 2, 3 ORDER BY 4;
+SELECT sum(pg_column_size(v.url)) < sum(pg_column_size(p.url)) / 3 AS url, sum(pg_column_size(v.agent)) < sum(pg_column_size(p.agent)) / 3 AS agent,
+  sum(pg_column_size(v.note)) < sum(pg_column_size(p.note)) / 3 AS note
+FROM visits v JOIN plain p USING (id);
+SELECT count(*) AS differences FROM visits v FULL JOIN plain p USING (id)
+WHERE (v.url::text, v.agent::text, v.note::text) IS DISTINCT FROM (p.url, p.agent, p.note);
+
+-- forms of special strings
+INSERT INTO visits (id, url) VALUES (-1, ''), (-2, ' '), (-3, E'\x01'), (-4, E'\x14\x15'), (-5, '12345678'), (-6, 'https://'),
+  (-7, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'), (-8, repeat('x', 2000)), (-9, repeat('x', 2001)), (-10, '日本'), (-11, 'the quick brown fox jumps over the lazy dog');
+SELECT id, octet_length(url) AS text, pg_column_size(url) AS stored, compact_types.codec(url) FROM visits WHERE id < 0 ORDER BY id DESC;
+SELECT id, url FROM visits WHERE id BETWEEN -7 AND -1 OR id < -9 ORDER BY id DESC;
+SELECT url = repeat('x', 2001) AS eight, url = repeat('x', 2001)::trained_text1 AS nine FROM visits WHERE id IN (-8, -9) ORDER BY id DESC;
+DELETE FROM visits WHERE id < 0;
+
+-- the same results as those of text
+CREATE INDEX visits_url ON visits (url);
+CREATE INDEX visits_agent ON visits USING hash (agent);
+CREATE INDEX visits_note ON visits USING spgist (note);
+CREATE INDEX visits_brin ON visits USING brin (url);
+ANALYZE visits;
+EXPLAIN (COSTS off) SELECT id FROM visits WHERE url = 'https://www.example.org/catalog/office/item-23757.html';
+SELECT id FROM visits WHERE url = 'https://www.example.org/catalog/office/item-15838.html';
+EXPLAIN (COSTS off) SELECT id FROM visits WHERE url COLLATE "C" LIKE 'https://www.example.org/catalog/office/item-1583%';
+SELECT id FROM visits WHERE url LIKE 'https://www.example.org/catalog/office/item-1583%' ORDER BY url;
+SELECT count(*) FROM visits v JOIN plain p ON v.url = p.url;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT count(*) FROM visits v JOIN plain p ON v.url = p.url;
+RESET enable_hashjoin;
+RESET enable_nestloop;
+SELECT count(DISTINCT url), count(DISTINCT agent), count(DISTINCT note), min(url), max(url) FROM visits;
+SELECT count(DISTINCT url), count(DISTINCT agent), count(DISTINCT note), min(url), max(url) FROM plain;
+SELECT (SELECT array_agg(id ORDER BY agent, url DESC, id) FROM visits) = (SELECT array_agg(id ORDER BY agent, url DESC, id) FROM plain) AS same_order;
+SELECT (SELECT array_agg(id ORDER BY url COLLATE "C", id) FROM visits) = (SELECT array_agg(id ORDER BY url COLLATE "C", id) FROM plain) AS same_order;
+SELECT note, count(*) FROM visits WHERE note ^@ 'Καλημέρα κόσμε 1' GROUP BY note ORDER BY note LIMIT 3;
+SET enable_seqscan = off;
+SELECT note, count(*) FROM visits WHERE note ^@ 'Καλημέρα κόσμε 1' GROUP BY note ORDER BY note LIMIT 3;
+SELECT count(*) FROM visits WHERE agent = 'Mozilla/5.0 (X11; Linux x86_64) rv:3';
+RESET enable_seqscan;
+SELECT count(*) FROM plain WHERE agent = 'Mozilla/5.0 (X11; Linux x86_64) rv:3';
+SELECT length(url), upper(agent), url || '#1', substr(note, 1, 4) FROM visits WHERE id = 1;
+SELECT count(*) FROM (SELECT url FROM visits EXCEPT SELECT url FROM plain) x;
+SELECT coalesce(note, 'none'::text), CASE WHEN id = 10 THEN note ELSE 'other' END FROM visits WHERE id = 10;
+
+-- the limit of a length
+INSERT INTO visits (id, agent) VALUES (-1, repeat('x', 81));
+INSERT INTO visits (id, agent) VALUES (-1, 'short' || repeat(' ', 90));
+SELECT length(agent) FROM visits WHERE id = -1;
+DELETE FROM visits WHERE id = -1;
+SELECT repeat('ä', 10)::trained_text2(3);
+SELECT 'x'::trained_text2(0);
+SELECT 'x'::trained_text2(1, 2);
+ALTER TABLE visits ALTER agent TYPE trained_text2(90) COLLATE "C";
+
+-- constraints, and foreign keys in both directions
+CREATE TABLE names (name trained_text2 PRIMARY KEY);
+INSERT INTO names VALUES ('Mozilla/5.0 (X11; Linux x86_64) rv:1'), ('other');
+INSERT INTO names VALUES ('Mozilla/5.0 (X11; Linux x86_64) rv:1');
+CREATE TABLE uses (name text REFERENCES names);
+INSERT INTO uses VALUES ('Mozilla/5.0 (X11; Linux x86_64) rv:1');
+INSERT INTO uses VALUES ('missing');
+CREATE TABLE text_names (name text PRIMARY KEY);
+INSERT INTO text_names VALUES ('Mozilla/5.0 (X11; Linux x86_64) rv:1');
+CREATE TABLE trained_uses (name trained_text2 REFERENCES text_names);
+INSERT INTO trained_uses VALUES ('Mozilla/5.0 (X11; Linux x86_64) rv:1');
+INSERT INTO trained_uses VALUES ('missing');
+DROP TABLE uses, names, trained_uses, text_names;
+
+-- two types have no common operators
+SELECT count(*) FROM visits WHERE url = agent;
+SELECT count(*) FROM visits WHERE url = agent::text;
+
+-- The values need the dictionary.
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+\set VERBOSITY default
+DROP TEXT SEARCH DICTIONARY IF EXISTS compact_dictionaries.trained_text1, compact_dictionaries.missing CASCADE;
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 RENAME TO other;
+\set VERBOSITY terse
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 SET SCHEMA public;
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (symbols = 'AAAA');
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (symbols = 'no base64');
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (symbols);
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (symbols = '', rules = 'x');
+DO $$ DECLARE symbols text;
+BEGIN
+  -- the symbol table of another dictionary is valid, but another one
+  SELECT substring(dictinitoption FROM '''(.*)''') INTO symbols FROM pg_ts_dict WHERE dictname = 'trained_text2';
+  EXECUTE format('ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (symbols = %L)', symbols);
+END $$;
+ALTER SCHEMA compact_dictionaries RENAME TO other;
+DROP EXTENSION trained_text1;
+DROP EXTENSION trained_text1 CASCADE;
+CREATE TEXT SEARCH DICTIONARY other (TEMPLATE = simple);
+ALTER TEXT SEARCH DICTIONARY other RENAME TO another;
+DROP TEXT SEARCH DICTIONARY another;
+-- No setting and no other statement gets around that.
+SET compact_types.guard_drop = off;
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 RENAME TO other;
+RESET compact_types.guard_drop;
+ALTER EVENT TRIGGER compact_types_guard DISABLE;
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+ALTER EVENT TRIGGER compact_types_guard ENABLE ALWAYS;
+ALTER EXTENSION trained_text2 ADD TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+CREATE ROLE regress_trained_owner;
+GRANT CREATE ON SCHEMA compact_dictionaries TO regress_trained_owner;
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 OWNER TO regress_trained_owner;
+DROP OWNED BY regress_trained_owner;
+DROP OWNED BY regress_trained_owner CASCADE;
+REASSIGN OWNED BY regress_trained_owner TO CURRENT_USER;
+DROP OWNED BY regress_trained_owner;
+DROP ROLE regress_trained_owner;
+DO $$ DECLARE symbols text;
+BEGIN
+  SELECT substring(dictinitoption FROM '''(.*)''') INTO symbols FROM pg_ts_dict WHERE dictname = 'trained_text1';
+  EXECUTE format('CREATE TEXT SEARCH DICTIONARY compact_dictionaries.another (TEMPLATE = compact_types.trained_text1, symbols = %L)', symbols);
+END $$;
+DO $$ DECLARE symbols text;
+BEGIN
+  SELECT substring(dictinitoption FROM '''(.*)''') INTO symbols FROM pg_ts_dict WHERE dictname = 'trained_text1';
+  EXECUTE format('CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text9 (TEMPLATE = compact_types.trained_text2, symbols = %L)', symbols);
+END $$;
+
+-- The next training gives another type, if that saves more.
+SELECT type FROM compact_types.train('visits', 'url');
+INSERT INTO visits SELECT i, 'ftp://mirror.example.net/debian/pool/main/p/postgresql-17/postgresql-17_17.' || i % 20 || '_amd64.deb' FROM generate_series(5001, 10000) i;
+ANALYZE visits;
+SELECT type FROM compact_types.train('visits', 'url');
+DELETE FROM visits WHERE id > 5000;
+ALTER TABLE visits ALTER COLUMN url TYPE trained_text4;
+SELECT count(*) AS differences FROM visits v FULL JOIN plain p USING (id) WHERE v.url IS DISTINCT FROM p.url;
+SELECT id FROM visits WHERE url = 'https://www.example.org/catalog/office/item-15838.html';
+CREATE VIEW constant AS SELECT 'x'::trained_text1;
+CREATE INDEX plain_expression ON plain ((url::trained_text1));
+CREATE FUNCTION constant() RETURNS text BEGIN ATOMIC SELECT 'x'::trained_text1::text; END;
+\set VERBOSITY default
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+\set VERBOSITY terse
+DROP VIEW constant;
+DROP INDEX plain_expression;
+DROP FUNCTION constant();
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+SELECT 'x'::trained_text1;
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (TEMPLATE = simple);
+SELECT 'x'::trained_text1;
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+DROP EXTENSION trained_text1;
+
+-- the way back
+SELECT relation, column_name, type, old_type FROM compact_types.status ORDER BY column_name;
+SELECT * FROM compact_types.revert('visits', unrecorded => true);
+\d visits
+SELECT count(*) AS differences FROM visits v FULL JOIN plain p USING (id) WHERE ROW(v.*) IS DISTINCT FROM ROW(p.*);
+DROP EXTENSION trained_text2 CASCADE;
+DROP EXTENSION trained_text3 CASCADE;
+DROP EXTENSION trained_text4 CASCADE;
+
+-- the transaction that trains
+BEGIN;
+SELECT type FROM compact_types.train('visits', 'url');
+ALTER TABLE visits ALTER COLUMN url TYPE trained_text1;
+INSERT INTO visits (id, url) VALUES (-1, 'new');
+SELECT id FROM visits WHERE url = 'new';
+ROLLBACK;
+-- It makes no values for an index that would stay after it aborts.
+SELECT type FROM compact_types.train('visits', 'url');
+SELECT substring(dictinitoption FROM '''(.*)''') AS symbols FROM pg_ts_dict WHERE dictname = 'trained_text1' \gset
+DROP TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1;
+CREATE TABLE older (url trained_text1);
+INSERT INTO older VALUES ('x');
+BEGIN;
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (TEMPLATE = compact_types.trained_text1, symbols = :'symbols');
+SAVEPOINT s;
+\set VERBOSITY default
+INSERT INTO older VALUES ('x');
+\set VERBOSITY terse
+ROLLBACK TO s;
+ALTER TABLE older ALTER url SET STATISTICS 10;
+SAVEPOINT s;
+INSERT INTO older VALUES ('x');
+ROLLBACK TO s;
+DROP TABLE older;
+SELECT 'x'::trained_text1;
+ROLLBACK TO s;
+INSERT INTO older VALUES ('x');
+ROLLBACK;
+DROP TABLE older;
+CREATE TABLE older (url text);
+CREATE INDEX ON older ((url::trained_text1));
+BEGIN;
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (TEMPLATE = compact_types.trained_text1, symbols = :'symbols');
+INSERT INTO older VALUES ('x');
+ROLLBACK;
+DROP TABLE older;
+CREATE TYPE pair AS (a trained_text1[], b int);
+CREATE DOMAIN pairs AS pair[];
+CREATE TABLE older (p pairs);
+BEGIN;
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (TEMPLATE = compact_types.trained_text1, symbols = :'symbols');
+INSERT INTO older VALUES (ARRAY[ROW(ARRAY['x'], 1)::pair]);
+ROLLBACK;
+DROP TABLE older;
+DROP DOMAIN pairs;
+DROP TYPE pair;
+BEGIN;
+CREATE TABLE newer (url trained_text1);
+SAVEPOINT s;
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (TEMPLATE = compact_types.trained_text1, symbols = :'symbols');
+\set VERBOSITY default
+INSERT INTO newer VALUES ('x');
+\set VERBOSITY terse
+ROLLBACK;
+CREATE TABLE older (url trained_text1);
+CREATE TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 (TEMPLATE = compact_types.trained_text1, symbols = :'symbols');
+INSERT INTO older VALUES ('x');
+BEGIN;
+ALTER TEXT SEARCH DICTIONARY compact_dictionaries.trained_text1 OWNER TO CURRENT_USER;
+INSERT INTO older VALUES ('y');
+COMMIT;
+TABLE older;
+
+-- train() takes only a type that does not exist, and creates it as the caller.
+CREATE EXTENSION trained_text2;
+CREATE ROLE regress_trained_low;
+SET ROLE regress_trained_low;
+CREATE TEMP TABLE low AS SELECT 'a string that occurs often: ' || i % 10 AS t FROM generate_series(1, 20000) i;
+\set VERBOSITY sqlstate
+SELECT type FROM compact_types.train('low', 't');
+\set VERBOSITY terse
+DROP TABLE low;
+RESET ROLE;
+DROP ROLE regress_trained_low;
+SELECT type FROM compact_types.train('plain', 'url');
+
+DROP TABLE older, visits, plain;
+DROP EXTENSION trained_text1 CASCADE;
+DROP EXTENSION trained_text2;
+DROP EXTENSION trained_text3 CASCADE;
