@@ -1,4 +1,5 @@
-# Differential fuzzing of compact_text against text.  Strings fit each of the codecs, or none.  The
+# Differential fuzzing of compact_text, and of a type trained_textN whose dictionary was trained on the
+# strings, against text.  Strings fit each of the codecs, or none.  The
 # databases have every kind of collation, and four encodings.  No result may differ: operators with
 # every string type on either side, LIKE, order, hash values, output, casts, binary format,
 # grouping, joins, and index scans.  No value may be larger than the same value as text, except for
@@ -93,7 +94,8 @@ sub copy_escape
 }
 
 # These expressions compare a pair of samples x and y, where c is compact_text, s is its text and b
-# its char.  Each expression is true if compact_text gives another result.
+# its char.  Each expression is true if compact_text gives another result.  For a trained type,
+# of_type() replaces the name of the type.
 my %pair_checks;
 for my $op ('=', '<>', '<', '<=', '>', '>=')
 {
@@ -162,7 +164,36 @@ sub fuzz_database
 CREATE EXTENSION compact_types;
 CREATE TABLE input (id int, s text);
 COPY input FROM '$file' (ENCODING '$server_encoding');
-CREATE TABLE samples (id int, s text, c compact_text, b bpchar, p text, other int);
+CREATE TABLE repeated AS SELECT s FROM input, generate_series(1, 5);
+ANALYZE repeated;
+SQL
+	is($node->safe_psql($db, q{SELECT type FROM compact_types.train('repeated', 's', 2000)}),
+		'trained_text1', "$db: a dictionary is trained");
+	check_type($db, 'compact_text');
+	check_type($db, 'trained_text1');
+	isnt(
+		$node->safe_psql(
+			$db, q{SELECT count(*) FROM samples WHERE compact_types.codec(c) = 'trained'}),
+		0,
+		"$db: strings are encoded with the dictionary");
+	return;
+}
+
+sub of_type
+{
+	my ($sql, $type) = @_;
+	return $sql =~ s/compact_text/$type/gr;
+}
+
+# Compare the type with text, in a database with the strings in the table input.
+sub check_type
+{
+	my ($db, $type) = @_;
+	my $name = "$db, $type";
+
+	$node->safe_psql($db, <<"SQL");
+DROP TABLE IF EXISTS samples CASCADE;
+CREATE TABLE samples (id int, s text, c $type, b bpchar, p text, other int);
 INSERT INTO samples
   SELECT id, s, s, s, replace(replace(replace(s, '\\', ''), '%', ''), '_', ''), id::int8 * 7919 % $cases + 1 FROM input;
 CREATE INDEX ON samples (other);
@@ -170,19 +201,21 @@ ANALYZE samples;
 SQL
 
 	my $columns = join ",\n",
-	  map { "count(*) FILTER (WHERE $pair_checks{$_})" } sort keys %pair_checks;
+	  map { "count(*) FILTER (WHERE " . of_type($pair_checks{$_}, $type) . ")" }
+	  sort keys %pair_checks;
 	my @counts = split /\|/,
 	  $node->safe_psql($db, "SELECT $columns FROM samples x JOIN samples y ON y.id = x.other");
 	my @wrong = grep { shift @counts } sort keys %pair_checks;
-	is("@wrong", '', "$db: comparisons give the same results as with text");
+	is("@wrong", '', "$name: comparisons give the same results as with text");
 
 	$columns = join ",\n",
-	  map { "count(*) FILTER (WHERE $single_checks{$_})" } sort keys %single_checks;
+	  map { "count(*) FILTER (WHERE " . of_type($single_checks{$_}, $type) . ")" }
+	  sort keys %single_checks;
 	@counts = split /\|/, $node->safe_psql($db, "SELECT $columns FROM samples");
 	@wrong = grep { shift @counts } sort keys %single_checks;
-	is("@wrong", '', "$db: output, casts, hash values and sizes are as with text");
+	is("@wrong", '', "$name: output, casts, hash values and sizes are as with text");
 
-	is($node->safe_psql($db, <<'SQL'), '0|0|0', "$db: sorts give the same order as with text");
+	is($node->safe_psql($db, <<'SQL'), '0|0|0', "$name: sorts give the same order as with text");
 SELECT count(*) FILTER (WHERE by_c <> by_s), count(*) FILTER (WHERE by_c_desc <> by_s_desc),
        count(*) FILTER (WHERE rank_c <> rank_s)
 FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDER BY s, id) AS by_s,
@@ -192,7 +225,7 @@ FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDE
       FROM samples) x
 SQL
 	is( $node->safe_psql($db,
-			<<'SQL'), 't|t|t|t', "$db: grouping and joins give the same results as with text");
+			<<'SQL'), 't|t|t|t', "$name: grouping and joins give the same results as with text");
 CREATE TEMP TABLE few AS SELECT * FROM samples WHERE id <= 1000;
 ANALYZE few;
 SELECT (SELECT count(DISTINCT c) FROM samples) = (SELECT count(DISTINCT s) FROM samples),
@@ -205,7 +238,8 @@ SQL
 	$node->safe_psql($db,
 		'CREATE INDEX samples_c ON samples (c); CREATE INDEX samples_hash ON samples USING hash (c)'
 	);
-	is($node->safe_psql($db, <<'SQL'), '0|0|0|0', "$db: an index finds the rows that a scan finds");
+	is( $node->safe_psql($db,
+			<<'SQL'), '0|0|0|0', "$name: an index finds the rows that a scan finds");
 SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c = x.s) <> n),
        count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c = x.c) <> n),
@@ -217,11 +251,11 @@ SQL
 
 	# Search values and prefixes by an SP-GiST index.  An index-only scan returns the values.
 	is( $node->safe_psql($db,
-			<<'SQL'), '0|0|0|0|0|0|t|', "$db: an SP-GiST index finds the rows that a scan finds");
+			<<'SQL'), '0|0|0|0|0|0|t|', "$name: an SP-GiST index finds the rows that a scan finds");
 DROP INDEX samples_c, samples_hash;
 CREATE INDEX samples_spgist ON samples USING spgist (c);
-CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql RETURN regexp_replace($1, '([\\%_])', '\\\1', 'g');
-CREATE FUNCTION conditions() RETURNS SETOF text LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION like_quote(text) RETURNS text LANGUAGE sql RETURN regexp_replace($1, '([\\%_])', '\\\1', 'g');
+CREATE OR REPLACE FUNCTION conditions() RETURNS SETOF text LANGUAGE sql AS $$
   SELECT format(f, like_quote(left(s, 1 + id % 6)), like_quote(right(s, 1)), like_quote(s), left(s, 1 + id % 6))
   FROM samples, unnest(ARRAY['LIKE ''%1$s%%''', 'LIKE ''%1$s%%%2$s''', 'LIKE ''%3$s''', '^@ ''%4$s''']) f
   WHERE id <= 20 AND s !~ '''' AND s <> ''
@@ -229,7 +263,7 @@ CREATE FUNCTION conditions() RETURNS SETOF text LANGUAGE sql AS $$
 $$;
 -- Return the conditions that find other rows by the index than a scan of the texts finds, or that do
 -- not use the index.
-CREATE FUNCTION wrong_conditions(OUT wrong text) LANGUAGE plpgsql SET enable_seqscan = off AS $$
+CREATE OR REPLACE FUNCTION wrong_conditions(OUT wrong text) LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   condition text;
   plan text;
