@@ -172,7 +172,7 @@ def _rows(names: Sequence[str], labels: Sequence[str]):
 # Metrics without a chart.  Metrics with a unit are no ratios.  For groups of dozens of metrics, the
 # tables are enough.
 NOT_DRAWN = re.compile(
-    r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|bytes_per_record\b|^mix\.(?!mean$)|^plain\.|^threshold"
+    r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|bytes_per_record\b|^mix\.(?!mean$)|^plain\.|^threshold|^train\."
 )
 
 MORE_IS_BETTER = re.compile(r"\btp(mc|s)\b")

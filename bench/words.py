@@ -10,6 +10,7 @@ from bench.vertical.variants import ALL as VERTICAL
 STUDIES = {
     "row-size": "Bytes of rows and values",
     "types-speed": "Time of compact types",
+    "dictionary": "Strings with a trained dictionary",
     "index-size": "Bytes and time of indexes",
     "wal": "WAL with direct I/O",
     "bgvacuum": "Background vacuum",
@@ -139,6 +140,24 @@ PARTS = {
 # Parts that mean something else in these studies
 OF_STUDY = {
     "row-size": {"all": "all compact types"},
+    "dictionary": {
+        "mean.34": "mean of the frozen mix",
+        "mean.held": "mean of the held-out columns",
+        "mean.real": "mean of the real columns",
+        "compact_text.mean.34": "compact_text, mean of the frozen mix",
+        "compact_text.mean.held": "compact_text, mean of the held-out columns",
+        "compact_text.mean.real": "compact_text, mean of the real columns",
+        "tables.mean.with_dictionaries": "heap, indexes and dictionaries, mean of the tables",
+        "held": "held-out column",
+        "tables": "table",
+        "compact_text": "to compact_text",
+        "text": "tables together",
+        "statement": "SQL statement",
+        "distinct": "DISTINCT",
+        "hash_index": "CREATE INDEX USING hash",
+        "train": "training",
+        "cpu_seconds": "seconds of CPU time",
+    },
     "vertical-partition": {"hot": "hot columns", "cold": "cold columns", "off": "rewrite off"},
     "wal": {"bytes": "device bytes per commit"},
 }

@@ -8,6 +8,7 @@ import click
 NAMES = (
     "row-size",
     "types-speed",
+    "dictionary",
     "index-size",
     "wal",
     "bgvacuum",

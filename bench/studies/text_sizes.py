@@ -88,7 +88,7 @@ def fill(connection: psycopg.Connection, table: Table, name: str, count: int | N
             copy.write_row(row)
 
 
-def _with_indexes(connection: psycopg.Connection, table: Table, name: str) -> Sizes:
+def with_indexes(connection: psycopg.Connection, table: Table, name: str) -> Sizes:
     """Index the number of the row and each string, and return the sizes."""
     # COPY extends a table by more pages than it fills.
     connection.execute(f"VACUUM (FULL, FREEZE, ANALYZE) {name}")
@@ -108,7 +108,7 @@ def table_sizes(
 ) -> tuple[Sizes, Sizes, Sizes]:
     """Return sizes of heap and indexes: as text, with compact_text only, and with all types."""
     fill(connection, table, table.name, count)
-    sizes = [_with_indexes(connection, table, table.name)]
+    sizes = [with_indexes(connection, table, table.name)]
     for suffix, narrow in (("text", False), ("all", True)):
         name = f"{table.name}_{suffix}"
         chosen = _types(table, True, narrow)
@@ -117,5 +117,5 @@ def table_sizes(
         )
         names = ", ".join(column for column, _ in chosen)
         connection.execute(f"INSERT INTO {name} ({names}) SELECT {names} FROM {table.name}")
-        sizes.append(_with_indexes(connection, table, name))
+        sizes.append(with_indexes(connection, table, name))
     return sizes[0], sizes[1], sizes[2]
