@@ -246,10 +246,12 @@ column_is_special(const ColumnDef *column)
  * Return a TypeName of the compact type that replaces the declared type of the
  * column, or NULL if there is none.  Return NULL also if another user could
  * drop the type together with the column.  The column then keeps the type that
- * the application asked for.  Report the column and its type in a NOTICE.
+ * the application asked for.  Report the column and its type in a NOTICE.  If
+ * kept is valid, it is the type that the column has and keeps.
  */
 static TypeName *
-compact_type_name(CompactAutoContext *context, const ColumnDef *column, const char *colname)
+compact_type_name(CompactAutoContext *context, const ColumnDef *column, const char *colname,
+				  Oid kept)
 {
 	Oid			typid;
 	Oid			compact;
@@ -260,7 +262,8 @@ compact_type_name(CompactAutoContext *context, const ColumnDef *column, const ch
 
 	if (!is_character_type(column->typeName, &typid, &length))
 		return NULL;
-	compact = find_compact_type(context, typid == VARCHAROID, length);
+	compact = OidIsValid(kept) ? kept :
+		find_compact_type(context, typid == VARCHAROID, length);
 	if (!OidIsValid(compact) || !compact_auto_references_have_type(context, column, compact))
 		return NULL;
 	drop = compact_ddl_who_could_drop(compact, context->owner);
@@ -301,7 +304,7 @@ choose_type(CompactAutoContext *context, ColumnDef *column)
 	if (column_is_special(column) ||
 		list_member(context->excluded, makeString(column->colname)))
 		return;
-	typeName = compact_type_name(context, column, column->colname);
+	typeName = compact_type_name(context, column, column->colname, InvalidOid);
 	if (typeName != NULL)
 		column->typeName = typeName;
 }
@@ -470,8 +473,8 @@ column_exists(Oid relid, const char *colname)
 }
 
 /*
- * Choose the type for ALTER TABLE ... ALTER COLUMN ... TYPE.  A compact_text
- * column stays compact_text.  A compact_charN column gets the compact type of
+ * Choose the type for ALTER TABLE ... ALTER COLUMN ... TYPE.  A column of
+ * compact_text or trained_textN keeps the type.  A compact_charN column gets the compact type of
  * the new length, unless the column is in a foreign key, which needs the same
  * type on both sides.
  */
@@ -495,7 +498,8 @@ choose_for_alter_type(CompactAutoContext *context, Oid relid, AlterTableCmd *cmd
 		compact_auto_column_is_in_foreign_key(relid, attnum))
 		return;
 
-	typeName = compact_type_name(context, column, cmd->name);
+	typeName = compact_type_name(context, column, cmd->name,
+								 compact_is_trained(present) ? present : InvalidOid);
 	if (typeName == NULL)
 		return;
 

@@ -86,16 +86,18 @@ extern void compact_guard_init(void);
 /* compact_string_kind() recognizes a type by its output function. */
 extern Datum compact_char_out(PG_FUNCTION_ARGS);
 extern Datum compact_text_out(PG_FUNCTION_ARGS);
+extern Datum trained_text_in(PG_FUNCTION_ARGS);
 
 /* compact_auto_index.c */
 typedef enum CompactStringKind
 {
 	COMPACT_STRING_NONE,
 	COMPACT_STRING_CHAR,		/* compact_charN */
-	COMPACT_STRING_TEXT			/* compact_text */
+	COMPACT_STRING_TEXT			/* compact_text, trained_textN */
 } CompactStringKind;
 
 extern CompactStringKind compact_string_kind(Oid typid);
+extern bool compact_is_trained(Oid typid);
 extern bool compact_is_pattern_class(Oid opclass);
 extern Oid	compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm);
 extern void compact_auto_index(IndexStmt *stmt);

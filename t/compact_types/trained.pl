@@ -917,6 +917,24 @@ for my $moment ('during train()', 'after train(), before COMMIT', 'after COMMIT'
 everything($node, 'source', 'after crashes');
 
 #
+# An application changes the length of a column, and makes an index, as it would for varchar.
+#
+database('auto', $url);
+$node->safe_psql('auto',
+	'CREATE TABLE t (id int PRIMARY KEY, c trained_text1(80)); INSERT INTO t SELECT * FROM plain WHERE id > 0;'
+	  . "ALTER DATABASE auto SET session_preload_libraries = 'compact_types';"
+	  . 'ALTER DATABASE auto SET compact_types.auto = on; ALTER DATABASE auto SET compact_types.auto_varchar = on'
+);
+$node->safe_psql('auto',
+	'ALTER TABLE t ALTER c TYPE varchar(200); CREATE INDEX t_like ON t (c varchar_pattern_ops)');
+is( $node->safe_psql(
+		'auto',
+		q{SELECT format_type(atttypid, atttypmod), pg_get_indexdef('t_like'::regclass) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'c'}
+	),
+	'trained_text1(200)|CREATE INDEX t_like ON public.t USING btree (c)',
+	'compact_types.auto: a column keeps its trained type');
+
+#
 # What train() reports
 #
 database('reported', $url);
