@@ -27,6 +27,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_ts_dict.h"
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "commands/extension.h"
@@ -87,7 +88,10 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 			return;
 		foreach(lc, drop->objects)
 		{
-			if (drop->removeType == OBJECT_EXTENSION)
+			if (drop->removeType == OBJECT_TSDICTIONARY)
+				add_target(targets, TSDictionaryRelationId,
+						   get_ts_dict_oid(castNode(List, lfirst(lc)), true));
+			else if (drop->removeType == OBJECT_EXTENSION)
 				add_target(targets, ExtensionRelationId,
 						   get_extension_oid(strVal(lfirst(lc)), true));
 			else if (drop->removeType == OBJECT_TYPE)
@@ -138,10 +142,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	compact_trained_refuse_rename((Node *) trigger->parsetree);
 	if (IsA(trigger->parsetree, DropStmt) &&
 		((DropStmt *) trigger->parsetree)->removeType == OBJECT_TSDICTIONARY)
-	{
 		compact_trained_guard_drop(((DropStmt *) trigger->parsetree)->objects);
-		PG_RETURN_NULL();
-	}
 	if (!guard_drop)
 		PG_RETURN_NULL();
 	initStringInfo(&targets);

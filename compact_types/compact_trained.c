@@ -48,7 +48,7 @@
 StaticAssertDecl(TRAINED_MAX_LENGTH == COMPACT_TEXT_MAX_ENCODED,
 				 "strings of the same lengths are encoded");
 
-/* What a function that makes values has to know; kept in fn_extra. */
+/* State of a function that makes values, kept in fn_extra. */
 typedef struct TrainedFunction
 {
 	int			number;			/* of the type */

@@ -35,6 +35,7 @@ extern int	compact_trained_number(const char *name);
 extern char *compact_trained_name(int number);
 extern TrainedCodec *compact_trained_codec(int number);
 extern TrainedCodec *compact_trained_codec_for_new(int number, Oid typid);
+extern int	compact_trained_type_number(Oid typid);
 extern Oid	compact_trained_dictionary(int number);
 extern int	compact_trained_template_number(Oid template);
 

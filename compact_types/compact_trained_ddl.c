@@ -29,6 +29,22 @@ create_objects(const TypeDdl *ddl, void *arg)
 
 	compact_ddl_create_text_type(&own, "trained_text",
 								 "variable-length string, encoded with a dictionary of a column");
+
+	/*
+	 * A function that makes a value locks the dictionary.  The lock of a
+	 * parallel worker would end with the worker.
+	 */
+	compact_ddl_execute("ALTER FUNCTION %s.%s_in(cstring, oid, int4) PARALLEL RESTRICTED",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("ALTER FUNCTION %s.%s_recv(internal, oid, int4) PARALLEL RESTRICTED",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("ALTER FUNCTION %s.text_%s(text, int4, bool) PARALLEL RESTRICTED",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("ALTER FUNCTION %s.bpchar_%s(bpchar, int4, bool) PARALLEL RESTRICTED",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("ALTER FUNCTION %s.%s(%s, int4, bool) PARALLEL RESTRICTED",
+						ddl->schema, ddl->name, ddl->type);
+
 	compact_ddl_create_function(ddl, psprintf("%s_init", ddl->name), "internal", "internal",
 								"trained_text_init", "STABLE");
 	compact_ddl_create_function(ddl, psprintf("%s_lexize", ddl->name),

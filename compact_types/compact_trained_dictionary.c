@@ -13,16 +13,15 @@
  * the same form.  So a dictionary can never be changed, and it can be dropped
  * only if nothing depends on its type (see compact_trained_guard.c).
  *
- * A transaction that makes values locks the dictionary, so that nobody drops it
- * before the columns of the type can be seen.
+ * A transaction that makes values, or a table with a column of the type, locks
+ * the dictionary, so that nobody drops it before others can see the column.
  *
  * A transaction can use a dictionary that it has created itself, for example
  * in a restore of a dump as a single transaction.  If it aborts, its dead
  * entries stay in the indexes, and the dictionary is gone, so later searches
  * would meet values that they cannot read.  Therefore such a transaction may
- * make values only if the abort would remove all relations that depend on the
- * type, or at least their dependence on it: a column that gets another type
- * gets new indexes.
+ * make values only if the abort would remove all indexes that can contain them,
+ * and the dependence of all tables on the type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -61,6 +60,8 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/syscache.h"
 
 #include "compact_trained.h"
@@ -151,6 +152,20 @@ find_dictionary(int number)
 
 	return SearchSysCache2(TSDICTNAMENSP, CStringGetDatum(compact_trained_name(number)),
 						   ObjectIdGetDatum(nspid));
+}
+
+/* Return N for the type trained_textN. */
+int
+compact_trained_type_number(Oid typid)
+{
+	Oid			input;
+	Oid			typioparam;
+	char	   *function;
+
+	getTypeInputInfo(typid, &input, &typioparam);
+	function = get_func_name(input);
+
+	return function ? compact_trained_number(function) : 0;
 }
 
 /* Return the OID of the type's dictionary, or InvalidOid. */
@@ -364,6 +379,24 @@ belongs_to_types(Oid classid)
 }
 
 /*
+ * Return true if the abort of this transaction removes the index with its
+ * entries.  ALTER TABLE can give an index another OID and keep its file.
+ */
+static bool
+is_new_index(Oid indexid)
+{
+	Relation	index = RelationIdGetRelation(indexid);
+	bool		result;
+
+	if (!RelationIsValid(index))
+		return false;
+	result = compat_has_new_file(index);
+	RelationClose(index);
+
+	return result;
+}
+
+/*
  * Add the objects that depend on the object to the list, if they belong to
  * types.  Return true if a relation depends on the object, and not only since
  * this transaction.
@@ -395,6 +428,8 @@ find_older_relations(Relation depend, ObjectAddress object, ObjectAddresses *fou
 
 			if (relkind == RELKIND_COMPOSITE_TYPE)
 				ObjectAddressSet(address, TypeRelationId, get_rel_type_id(form->objid));
+			else if (relkind == RELKIND_INDEX)
+				result = !is_new_index(form->objid);
 			else if (relkind != RELKIND_VIEW && relkind != RELKIND_FOREIGN_TABLE)
 				result = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 		}
@@ -506,9 +541,15 @@ compact_trained_codec_for_new(int number, Oid typid)
 	/* a subtransaction that aborts releases its locks */
 	if (entry->lock_lxid != lxid || entry->lock_subid != subid)
 	{
-		LockDatabaseObject(TSDictionaryRelationId, entry->dictid, 0, AccessShareLock);
-		/* it may have been dropped while this session waited for the lock */
-		entry = get_entry(number);
+		Oid			dictid;
+
+		/* there can be another dictionary after this session has waited */
+		do
+		{
+			dictid = entry->dictid;
+			LockDatabaseObject(TSDictionaryRelationId, dictid, 0, AccessShareLock);
+			entry = get_entry(number);
+		} while (entry->dictid != dictid);
 		entry->lock_lxid = lxid;
 		entry->lock_subid = subid;
 	}

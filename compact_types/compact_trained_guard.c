@@ -24,11 +24,13 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_ts_dict.h"
 #include "catalog/pg_ts_template.h"
@@ -36,12 +38,16 @@
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -153,10 +159,50 @@ dictionary_created(Oid dictid)
 				 errmsg("a dictionary with template \"%s\" must have the name \"%s.%s\"",
 						compact_trained_name(number), COMPACT_TRAINED_SCHEMA,
 						compact_trained_name(number))));
+	if (creating_extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the dictionary of a trained type cannot be a member of an extension"),
+				 errdetail("A dump would not contain it.")));
 	typid = compact_trained_type(template_schema(form->dicttemplate), number);
 	if (OidIsValid(typid))
 		record_dependency(typid, dictid);
 	heap_freetuple(tuple);
+}
+
+/*
+ * A relation was created.  Lock the dictionaries of its columns until the
+ * transaction ends, so that nobody drops them before others can see the
+ * columns.  Values need not have taken the lock: a kept plan contains constants
+ * that were made earlier.
+ */
+static void
+relation_created(Oid relid)
+{
+	Relation	rel = RelationIdGetRelation(relid);
+
+	if (!RelationIsValid(rel))
+		return;
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+		Oid			typid = att->atttypid;
+		Oid			element;
+		Oid			dictid;
+
+		if (att->attisdropped || typid < FirstNormalObjectId)
+			continue;
+		typid = getBaseType(typid);
+		element = get_element_type(typid);
+		if (OidIsValid(element))
+			typid = getBaseType(element);
+		if (!compact_is_trained(typid))
+			continue;
+		dictid = compact_trained_dictionary(compact_trained_type_number(typid));
+		if (OidIsValid(dictid))
+			LockDatabaseObject(TSDictionaryRelationId, dictid, 0, AccessShareLock);
+	}
+	RelationClose(rel);
 }
 
 /*
@@ -187,10 +233,12 @@ trained_object_access(ObjectAccessType access, Oid classid, Oid objectid, int su
 {
 	if (previous_hook)
 		previous_hook(access, classid, objectid, subid, arg);
-	if (access != OAT_POST_CREATE || subid != 0)
+	if (access != OAT_POST_CREATE || (subid != 0 && classid != RelationRelationId))
 		return;
 	if (classid == TSDictionaryRelationId)
 		dictionary_created(objectid);
+	else if (classid == RelationRelationId)
+		relation_created(objectid);
 	else if (classid == TypeRelationId && IsBinaryUpgrade)
 		type_created(objectid);
 }
@@ -225,8 +273,8 @@ named_dictionary(List *name, Oid *dictid, Oid *template)
 }
 
 /*
- * Raise an error if the statement would rename or move the dictionary of a
- * type, rename the schema of the dictionaries, or make a dictionary a member
+ * Raise an error if the statement would alter a trained type, rename or move
+ * the dictionary of a type, rename the schema of the dictionaries, or make a dictionary a member
  * of an extension, whose members are not dumped.
  */
 void
@@ -251,6 +299,17 @@ compact_trained_refuse_rename(Node *statement)
 			name = castNode(List, rename->object);
 		refused = rename->renameType == OBJECT_SCHEMA &&
 			strcmp(rename->subname, COMPACT_TRAINED_SCHEMA) == 0;
+	}
+	else if (IsA(statement, AlterTypeStmt))
+	{
+		/* this would remove the dependency of the type on its dictionary */
+		TypeName   *type = makeTypeNameFromNameList(((AlterTypeStmt *) statement)->typeName);
+		Oid			typid = LookupTypeNameOid(NULL, type, true);
+
+		if (OidIsValid(typid) && compact_is_trained(typid))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot alter type %s", format_type_be(typid))));
 	}
 	if (name != NIL)
 		refused = named_dictionary(name, &dictid, &template) > 0;
@@ -294,13 +353,42 @@ dependent_objects(Oid typid, Oid dictid)
 		char	   *description = compact_advise_result(i, 0);
 		MemoryContext spicontext = MemoryContextSwitchTo(oldcontext);
 
-		result = lappend(result, pstrdup(description));
+		/* an object that another session has just dropped counts as well */
+		result = lappend(result, pstrdup(description ? description : "an object that is being dropped"));
 		MemoryContextSwitchTo(spicontext);
 	}
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 
 	return result;
+}
+
+/* Raise an error if objects depend on the type of the dictionary. */
+static void
+refuse_if_used(Oid typid, Oid dictid, int number)
+{
+	List	   *objects = dependent_objects(typid, dictid);
+	StringInfoData described;
+	ListCell   *lc;
+	int			n = 0;
+
+	initStringInfo(&described);
+	foreach(lc, objects)
+	{
+		if (n++ < MAX_NAMED)
+			appendStringInfo(&described, "%s%s", n > 1 ? ", " : "", (char *) lfirst(lc));
+	}
+	if (n > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop dictionary \"%s\" while objects depend on its type",
+						compact_trained_name(number)),
+				 n > MAX_NAMED ?
+				 errdetail("%d objects depend on the type, %s among them.", n, described.data) :
+				 errdetail_plural("%d object depends on the type: %s.",
+								  "%d objects depend on the type: %s.",
+								  n, n, described.data),
+				 errhint("Give the columns another type, and change the other objects.")));
 }
 
 /*
@@ -316,46 +404,39 @@ compact_trained_guard_drop(List *names)
 
 	foreach(lc, names)
 	{
+		List	   *name = castNode(List, lfirst(lc));
+		Oid			locked = InvalidOid;
 		Oid			dictid;
 		Oid			template;
-		int			number = named_dictionary(castNode(List, lfirst(lc)), &dictid, &template);
 		Oid			typid;
-		List	   *objects;
-		ListCell   *object;
-		StringInfoData described;
-		int			n = 0;
+		int			number;
 
-		if (number == 0 || !compat_dictionary_ownercheck(dictid, GetUserId()))
-			continue;
-
-		/* wait for transactions that make values */
-		LockDatabaseObject(TSDictionaryRelationId, dictid, 0, AccessExclusiveLock);
-		if (compact_trained_dictionary(number) != dictid)
-			continue;
-		typid = compact_trained_type(template_schema(template), number);
-		if (!OidIsValid(typid))
-			continue;
-
-		objects = dependent_objects(typid, dictid);
-		initStringInfo(&described);
-		foreach(object, objects)
+		/* the name can get another dictionary while this session waits */
+		for (;;)
 		{
-			if (n++ < MAX_NAMED)
-				appendStringInfo(&described, "%s%s", n > 1 ? ", " : "", (char *) lfirst(object));
+			number = named_dictionary(name, &dictid, &template);
+			if (number == 0 ||
+				(!compat_dictionary_ownercheck(dictid, GetUserId()) &&
+				 !compat_schema_ownercheck(get_namespace_oid(COMPACT_TRAINED_SCHEMA, true),
+										   GetUserId())))
+				break;
+			typid = compact_trained_type(template_schema(template), number);
+			if (!OidIsValid(typid))
+				break;
+			/* do not make others wait for a statement that must fail */
+			refuse_if_used(typid, dictid, number);
+			if (dictid == locked)
+			{
+				(void) deleteDependencyRecordsForSpecific(TypeRelationId, typid,
+														  DEPENDENCY_NORMAL,
+														  TSDictionaryRelationId, dictid);
+				CommandCounterIncrement();
+				break;
+			}
+
+			/* wait for transactions that make values, or columns */
+			LockDatabaseObject(TSDictionaryRelationId, dictid, 0, AccessExclusiveLock);
+			locked = dictid;
 		}
-		if (n > 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-					 errmsg("cannot drop dictionary \"%s\" while objects depend on its type",
-							compact_trained_name(number)),
-					 n > MAX_NAMED ?
-					 errdetail("%d objects depend on the type, %s among them.", n, described.data) :
-					 errdetail_plural("%d object depends on the type: %s.",
-									  "%d objects depend on the type: %s.",
-									  n, n, described.data),
-					 errhint("Give the columns another type, and change the other objects.")));
-		(void) deleteDependencyRecordsForSpecific(TypeRelationId, typid, DEPENDENCY_NORMAL,
-												  TSDictionaryRelationId, dictid);
-		CommandCounterIncrement();
 	}
 }

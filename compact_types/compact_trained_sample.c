@@ -19,9 +19,11 @@
 #include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xlog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
@@ -138,7 +140,10 @@ short_string(Datum datum, bool is_text, CompactTextString *string)
 {
 	struct varlena *value;
 
-	/* an encoded form can have a tag, and then is as long as the string at most */
+	/*
+	 * an encoded form can have a tag, and then is as long as the string at
+	 * most
+	 */
 	if (toast_raw_datum_size(datum) > VARHDRSZ + TRAINED_MAX_LENGTH + 1)
 		return NULL;
 	value = PG_DETOAST_DATUM_PACKED(datum);
@@ -190,18 +195,35 @@ add_values(Sample *sample, bool is_text, MemoryContext context)
 	return bytes;
 }
 
-/* Return the number of rows, estimated if the table was never analyzed. */
+/*
+ * Return the number of rows, with those of the partitions.  It is estimated if
+ * a table was never analyzed.
+ */
 static double
-estimated_rows(Relation rel)
+estimated_rows(Oid relid)
 {
-	if (rel->rd_rel->reltuples >= 0 || !RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
-		return Max(rel->rd_rel->reltuples, 0);
+	double		result = 0;
+	ListCell   *lc;
 
-	return (double) RelationGetNumberOfBlocks(rel) * UNKNOWN_ROWS_PER_BLOCK;
+	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
+	{
+		Relation	rel;
+
+		if (lfirst_oid(lc) != relid && get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = table_open(lfirst_oid(lc), NoLock);
+		if (rel->rd_rel->relkind == RELKIND_RELATION)
+			result += rel->rd_rel->reltuples >= 0 ? rel->rd_rel->reltuples :
+				(double) RelationGetNumberOfBlocks(rel) * UNKNOWN_ROWS_PER_BLOCK;
+		table_close(rel, NoLock);
+	}
+
+	return result;
 }
 
 /*
- * Read up to max_rows values of the column, from blocks all over the table.
+ * Read about max_rows values of the column, from blocks all over the table, and
+ * no more than twice MAX_SAMPLE_BYTES.
  * The query reads the table as its owner: reading a value must not run the
  * owner's code as the caller, nor be stopped by the row security of others.
  */
@@ -212,8 +234,10 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 	const char *column = NameStr(att->attname);
 	bool		is_text = (att->atttypid == TEXTOID || att->atttypid == VARCHAROID);
 	MemoryContext context = CurrentMemoryContext;
-	double		rows = estimated_rows(rel);
+	double		rows = estimated_rows(RelationGetRelid(rel));
+	int			width = get_attavgwidth(RelationGetRelid(rel), attnum);
 	double		percent = 100;
+	SPIParseOpenOptions options = {.read_only = true};
 	char	   *query;
 	Oid			save_userid;
 	int			save_sec_context;
@@ -221,14 +245,15 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 	Portal		portal;
 	Size		bytes = 0;
 
-	/* some more than needed, because a sample of blocks has no exact size */
-	if (rows > max_rows)
-		percent = Min(100, 120.0 * max_rows / rows);
-	sample->space = max_rows;
+	/* choose the blocks so that the scan need not stop before it has read all */
+	sample->space = width > 0 ? Min(max_rows, MAX_SAMPLE_BYTES / width + 1) : max_rows;
+	if (rows > sample->space)
+		percent = 100.0 * sample->space / rows;
+	sample->space += sample->space / 2;
 	sample->n = 0;
-	sample->strings = palloc_array(const uint8 *, max_rows);
-	sample->lengths = palloc_array(int, max_rows);
-	sample->sizes = palloc_array(int, max_rows);
+	sample->strings = palloc_array(const uint8 *, sample->space);
+	sample->lengths = palloc_array(int, sample->space);
+	sample->sizes = palloc_array(int, sample->space);
 
 	query = psprintf("SELECT %s, pg_catalog.pg_column_size(%s) FROM %s%s%s",
 					 quote_identifier(column), quote_identifier(column),
@@ -243,14 +268,14 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 	{
 		(void) compact_ddl_set_gucs();
 		PushActiveSnapshot(GetLatestSnapshot());
-		portal = SPI_cursor_parse_open(NULL, query, &(SPIParseOpenOptions) {.read_only = true});
+		portal = SPI_cursor_parse_open(NULL, query, &options);
 		do
 		{
 			CHECK_FOR_INTERRUPTS();
 			SPI_cursor_fetch(portal, true, FETCH_ROWS);
 			bytes += add_values(sample, is_text, context);
 			SPI_freetuptable(SPI_tuptable);
-		} while (SPI_processed > 0 && sample->n < max_rows && bytes < MAX_SAMPLE_BYTES);
+		} while (SPI_processed > 0 && sample->n < sample->space && bytes < 2 * MAX_SAMPLE_BYTES);
 		SPI_cursor_close(portal);
 		PopActiveSnapshot();
 	}
@@ -482,7 +507,8 @@ compact_types_train(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
-	compact_ddl_hold_schema_name(RelationGetNamespace(rel));
+	if (!RecoveryInProgress())
+		compact_ddl_hold_schema_name(RelationGetNamespace(rel));
 	read_sample(rel, attnum, sample_rows, &sample);
 	stored = train_and_judge(&sample, max_symbols, &len, &symbols, &sizes);
 
@@ -493,7 +519,7 @@ compact_types_train(PG_FUNCTION_ARGS)
 	values[5] = Float8GetDatum(sizes.trained);
 	nulls[3] = nulls[4] = nulls[5] = (sizes.now == 0);
 	saved = (Min(sizes.now, sizes.compact_text) - sizes.trained) *
-		Max(estimated_rows(rel), sample.n);
+		Max(estimated_rows(relid), sample.n);
 	create = !estimate_only && saved > (double) len;
 	nulls[0] = nulls[6] = !create;
 	if (create)

@@ -252,6 +252,33 @@ compat_my_lxid(void)
 #endif
 }
 
+/* Return true if the role owns the schema. */
+static inline bool
+compat_schema_ownercheck(Oid nspid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(NamespaceRelationId, nspid, roleid);
+#else
+	return pg_namespace_ownercheck(nspid, roleid);
+#endif
+}
+
+/*
+ * Return true if the abort of this transaction removes the file that the
+ * relation has now.
+ */
+static inline bool
+compat_has_new_file(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
+#else
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+#endif
+}
+
 /* Return true if the role owns the text search dictionary. */
 static inline bool
 compat_dictionary_ownercheck(Oid dictid, Oid roleid)

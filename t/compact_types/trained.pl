@@ -564,6 +564,7 @@ $node->safe_psql('sub', "DROP SUBSCRIPTION sub_$_") for sort keys %published;
 #
 # Parallel query
 #
+my $forced = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
 my $parallel =
   'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 2; SET max_parallel_maintenance_workers = 2; ';
 my $counted = q{SELECT count(*), min(n), max(n) FROM (SELECT C, count(*) AS n FROM T GROUP BY C) s;
@@ -588,7 +589,7 @@ is( $node->safe_psql(
 	),
 	$counted_text,
 	'parallel queries with hash joins have the right results');
-is($node->safe_psql('source', "SET debug_parallel_query = on; $counted_t"),
+is($node->safe_psql('source', "SET $forced = on; $counted_t"),
 	$counted_text, 'queries of a worker have the right results');
 is( $node->safe_psql(
 		'source',
@@ -600,7 +601,7 @@ database('within', $url);
 $node->safe_psql('within',
 	plain('letters', $letter) . 'ALTER TABLE letters SET (parallel_workers = 2)');
 my $within =
-	"SET debug_parallel_query = DEBUG; $parallel BEGIN; "
+	"SET $forced = DEBUG; $parallel BEGIN; "
   . q{DO $$ DECLARE s text; BEGIN s := (SELECT statement FROM compact_types.train('letters', 'c')); CREATE TABLE copied AS TABLE letters; ALTER TABLE copied SET (parallel_workers = 2); EXECUTE replace(s, 'letters', 'copied'); END $$;}
   . 'CREATE INDEX ON copied (c); '
   . $counted =~ s/\bT\b/copied/gr =~ s/\bC\b/c/gr
@@ -610,8 +611,7 @@ $counted_text = $node->safe_psql('within', $counted =~ s/\bT\b/letters/gr =~ s/\
 for my $debug ('off', 'on')
 {
 	is($node->safe_psql('within', $within =~ s/DEBUG/$debug/r =~ s/COMMIT/ROLLBACK/r),
-		$counted_text,
-		"parallel queries in the transaction that trains, debug_parallel_query = $debug");
+		$counted_text, "parallel queries in the transaction that trains, $forced = $debug");
 }
 $node->safe_psql('within', $within =~ s/DEBUG/off/r);
 same($node, 'within', 'copied', 'after the transaction that trains', 'letters');
@@ -793,6 +793,50 @@ $session->quit;
 is( eval { digest($node, 'guarded', 't', 'c') } // 'error',
 	digest($node, 'guarded', 'plain', 'c'),
 	'DROP TEXT SEARCH DICTIONARY beside a transaction that makes a table: the table can be read');
+
+# A kept plan contains a value that was made before the transaction.
+$node->safe_psql('guarded', 'DROP TABLE t');
+$session = $node->background_psql('guarded');
+$session->query_safe(
+	"PREPARE q AS SELECT '$first'::trained_text1 AS c; EXECUTE q; EXECUTE q; BEGIN; CREATE TABLE t AS EXECUTE q"
+);
+($ret, $stdout, $stderr) =
+  $node->psql('guarded', "SET lock_timeout = '1s'; DROP TEXT SEARCH DICTIONARY $dictionary");
+like(
+	$stderr,
+	qr/lock timeout/,
+	'DROP TEXT SEARCH DICTIONARY waits for a table made from a kept plan');
+$session->query_safe('COMMIT');
+$session->quit;
+is($node->safe_psql('guarded', 'SELECT c FROM t'),
+	$first, 'the table made from a kept plan can be read');
+# The dictionary is dropped and created again while another session waits for it.
+$node->safe_psql('guarded', 'DROP TABLE t');
+my ($first_session, $second_session) = map { $node->background_psql('guarded') } 1 .. 2;
+$first_session->query_safe(
+	"BEGIN; DROP TEXT SEARCH DICTIONARY $dictionary; CREATE TEXT SEARCH DICTIONARY $dictionary (TEMPLATE = compact_types.trained_text1, $own_symbols)"
+);
+$second_session->query_until(qr/started/,
+	"\\echo started\nBEGIN; CREATE TABLE t (id int PRIMARY KEY, c trained_text1); INSERT INTO t TABLE plain;\n"
+);
+$node->poll_query_until('guarded', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted})
+  or die 'the second session does not wait';
+$first_session->query_safe('COMMIT');
+$second_session->query_safe('SELECT 1');
+is( $node->safe_psql(
+		'guarded',
+		q{SELECT count(*) FROM pg_locks WHERE classid = 'pg_ts_dict'::regclass AND objid IN (SELECT oid FROM pg_ts_dict WHERE dictname = 'trained_text1')}
+	),
+	'1',
+	'a session that waited for a dictionary has locked the next one');
+($ret, $stdout, $stderr) = $node->psql('guarded',
+	"SET lock_timeout = '1s'; DROP TEXT SEARCH DICTIONARY $dictionary CASCADE");
+like($stderr, qr/lock timeout/, 'DROP TEXT SEARCH DICTIONARY waits for it');
+$second_session->query_safe('COMMIT');
+$_->quit for $first_session, $second_session;
+is( digest($node, 'guarded', 't', 'c'),
+	digest($node, 'guarded', 'plain', 'c'),
+	'the table of the session that waited can be read');
 
 #
 # A transaction that creates a dictionary is aborted: no entry of an older index may need it.
