@@ -37,6 +37,7 @@
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
+#include "compact_codec_words.h"
 #include "compact_text_dictionary.h"
 
 #include "compact_text_dict_latin.h"
@@ -188,19 +189,6 @@ sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
 		sorted = scratch;
 		scratch = swap;
 	}
-}
-
-/* Return the 64 bits of the map that start at the position. */
-static inline uint64
-map_window(const uint64 *map, int pos)
-{
-	int			shift = pos % 64;
-	uint64		result = map[pos / 64] >> shift;
-
-	if (shift > 0)
-		result |= map[pos / 64 + 1] << (64 - shift);
-
-	return result;
 }
 
 /*
@@ -545,17 +533,6 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 	return outlen;
 }
 
-/* Load eight bytes, the first one into the highest bits. */
-static inline uint64
-load_word(const uint8 *bytes)
-{
-	uint64		word;
-
-	memcpy(&word, bytes, sizeof(word));
-
-	return pg_ntoh64(word);
-}
-
 /*
  * Decode the code in the highest bits of word.  If it is an escape or not a
  * code, go to special.  There is no branch on the number of bytes of the code,
@@ -666,20 +643,6 @@ special:
 	}
 
 	return outptr - out;
-}
-
-/* Return the number of bytes that two code sequences begin with in common. */
-static inline int
-common_bytes(const uint8 *a, const uint8 *b, int len)
-{
-	int			common = 0;
-
-	while (common + 8 <= len && load_word(a + common) == load_word(b + common))
-		common += 8;
-	while (common < len && a[common] == b[common])
-		common++;
-
-	return common;
 }
 
 /*

@@ -40,6 +40,7 @@
 #include "port/pg_crc32c.h"
 #include "utils/memutils.h"
 
+#include "compact_codec_words.h"
 #include "compact_trained_codec.h"
 
 /*
@@ -377,19 +378,6 @@ enlarge_trie(TrieBuilder *builder, int needed)
 		   (words - old / 64) * sizeof(uint64));
 	memset(builder->free_bases + old / 64, 0xFF,
 		   (words - old / 64) * sizeof(uint64));
-}
-
-/* Return the 64 bits of the map that start at the position. */
-static inline uint64
-map_window(const uint64 *map, int pos)
-{
-	int			shift = pos % 64;
-	uint64		result = map[pos / 64] >> shift;
-
-	if (shift > 0)
-		result |= map[pos / 64 + 1] << (64 - shift);
-
-	return result;
 }
 
 /* Clear the bit at the position. */
@@ -775,17 +763,6 @@ trained_codec_cost_without(TrainedCodec *codec, int code)
 	return costs[0] >> COST_SHIFT;
 }
 
-/* Load eight bytes, the first one into the highest bits. */
-static inline uint64
-load_word(const uint8 *bytes)
-{
-	uint64		word;
-
-	memcpy(&word, bytes, sizeof(word));
-
-	return pg_ntoh64(word);
-}
-
 /* Load four bytes, the first one into the highest of 32 bits. */
 static inline uint64
 load_half_word(const uint8 *bytes)
@@ -920,20 +897,6 @@ special:
 	}
 
 	return outptr - out;
-}
-
-/* Return the number of bytes that two code sequences begin with in common. */
-static inline int
-common_bytes(const uint8 *a, const uint8 *b, int len)
-{
-	int			common = 0;
-
-	while (common + 8 <= len && load_word(a + common) == load_word(b + common))
-		common += 8;
-	while (common < len && a[common] == b[common])
-		common++;
-
-	return common;
 }
 
 /*
