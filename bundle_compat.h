@@ -22,6 +22,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_tablespace.h"
+#include "catalog/pg_ts_dict.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "storage/lwlock.h"
@@ -61,15 +62,35 @@ typedef TU_UpdateIndexes CompatUpdateIndexes;
 typedef bool CompatUpdateIndexes;
 #endif
 
+/*
+ * Return true if the role owns the object, which must be a relation, schema or
+ * text search dictionary.
+ */
+static inline bool
+compat_ownercheck(Oid classid, Oid objectid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(classid, objectid, roleid);
+#else
+	switch (classid)
+	{
+		case RelationRelationId:
+			return pg_class_ownercheck(objectid, roleid);
+		case NamespaceRelationId:
+			return pg_namespace_ownercheck(objectid, roleid);
+		case TSDictionaryRelationId:
+			return pg_ts_dict_ownercheck(objectid, roleid);
+		default:
+			elog(ERROR, "unexpected catalog %u of an object with an owner", classid);
+	}
+#endif
+}
+
 /* Return true if the user owns the relation. */
 static inline bool
 compat_relation_ownercheck(Oid relid, Oid roleid)
 {
-#if PG_VERSION_NUM >= 160000
-	return object_ownercheck(RelationRelationId, relid, roleid);
-#else
-	return pg_class_ownercheck(relid, roleid);
-#endif
+	return compat_ownercheck(RelationRelationId, relid, roleid);
 }
 
 /*

@@ -57,6 +57,7 @@
 #include "compact_auto.h"
 #include "compact_ddl.h"
 #include "compact_scalar.h"
+#include "compact_trained.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -474,9 +475,9 @@ column_exists(Oid relid, const char *colname)
 
 /*
  * Choose the type for ALTER TABLE ... ALTER COLUMN ... TYPE.  A column of
- * compact_text or trained_textN keeps the type.  A compact_charN column gets the compact type of
- * the new length, unless the column is in a foreign key, which needs the same
- * type on both sides.
+ * compact_text or trained_textN keeps the type.  A compact_charN column gets
+ * the compact type of the new length, unless the column is in a foreign key,
+ * which needs the same type on both sides.
  */
 static void
 choose_for_alter_type(CompactAutoContext *context, Oid relid, AlterTableCmd *cmd)
@@ -499,7 +500,7 @@ choose_for_alter_type(CompactAutoContext *context, Oid relid, AlterTableCmd *cmd
 		return;
 
 	typeName = compact_type_name(context, column, cmd->name,
-								 compact_is_trained(present) ? present : InvalidOid);
+								 compact_trained_type_number(present) > 0 ? present : InvalidOid);
 	if (typeName == NULL)
 		return;
 

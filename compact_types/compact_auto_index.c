@@ -44,6 +44,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compact_trained.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -71,22 +72,6 @@ compact_string_kind(Oid typid)
 		return COMPACT_STRING_CHAR;
 
 	return COMPACT_STRING_NONE;
-}
-
-/* Return true if the type is one of the types trained_textN. */
-bool
-compact_is_trained(Oid typid)
-{
-	Oid			input;
-	Oid			typioparam;
-	FmgrInfo	finfo;
-
-	if (compact_string_kind(typid) != COMPACT_STRING_TEXT)
-		return false;
-	getTypeInputInfo(typid, &input, &typioparam);
-	fmgr_info(input, &finfo);
-
-	return finfo.fn_addr == trained_text_in;
 }
 
 /* Return the name of the column that the index element stands for, or NULL. */
@@ -353,7 +338,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 			 opclass_name != NULL ?
 			 errdetail("Operator class \"%s\" does not accept type %s.", opclass_name, format_type_be(typid)) :
 			 errdetail("Access method \"%s\" has no operator class for type %s.", stmt->accessMethod, format_type_be(typid)),
-			 is_trgm && kind == COMPACT_STRING_TEXT && !compact_is_trained(typid) ?
+			 is_trgm && kind == COMPACT_STRING_TEXT && compact_trained_type_number(typid) == 0 ?
 			 errhint("The index serves conditions on %s::text.  For an index that serves conditions on %s, run CREATE EXTENSION compact_trgm, and create the index again.",
 					 quote_identifier(colname), quote_identifier(colname)) :
 			 errhint("The index serves conditions on %s::text.", quote_identifier(colname))));

@@ -120,8 +120,8 @@ trained_function(FunctionCallInfo fcinfo)
  * Make a value of the type trained_textN from len bytes of a valid string.
  * codec is the symbol table of the type.
  */
-static struct varlena *
-trained_encode(int number, TrainedCodec *codec, const char *str, int len)
+struct varlena *
+compact_trained_encode(int number, TrainedCodec *codec, const char *str, int len)
 {
 	if (len > 0 && len <= TRAINED_MAX_LENGTH)
 	{
@@ -170,7 +170,7 @@ trained_make(FunctionCallInfo fcinfo, const char *str, int len, int32 typmod,
 	/* this raises an error for a missing dictionary in any case */
 	codec = compact_trained_codec_for_new(function->number, function->typid);
 
-	return trained_encode(function->number, codec, str, len);
+	return compact_trained_encode(function->number, codec, str, len);
 }
 
 /* trained_text_in(cstring, oid, typmod int4) returns trained_textN */
@@ -283,9 +283,9 @@ trained_text_spg_leaf_consistent(PG_FUNCTION_ARGS)
 		text	   *value = DatumGetTextPP(out->leafValue);
 		int			number = trained_function(fcinfo)->number;
 
-		out->leafValue = PointerGetDatum(trained_encode(number, compact_trained_codec(number),
-														VARDATA_ANY(value),
-														VARSIZE_ANY_EXHDR(value)));
+		out->leafValue = PointerGetDatum(compact_trained_encode(number, compact_trained_codec(number),
+																VARDATA_ANY(value),
+																VARSIZE_ANY_EXHDR(value)));
 	}
 
 	PG_RETURN_BOOL(result);

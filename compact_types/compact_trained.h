@@ -30,6 +30,8 @@
 
 /* compact_trained.c */
 extern int	compact_trained_number(const char *name);
+extern struct varlena *compact_trained_encode(int number, TrainedCodec *codec,
+											  const char *str, int len);
 
 /* compact_trained_dictionary.c */
 extern char *compact_trained_name(int number);

@@ -154,7 +154,7 @@ find_dictionary(int number)
 						   ObjectIdGetDatum(nspid));
 }
 
-/* Return N for the type trained_textN. */
+/* Return N for the type trained_textN, and 0 for any other type. */
 int
 compact_trained_type_number(Oid typid)
 {
@@ -162,6 +162,8 @@ compact_trained_type_number(Oid typid)
 	Oid			typioparam;
 	char	   *function;
 
+	if (compact_string_kind(typid) != COMPACT_STRING_TEXT)
+		return 0;
 	getTypeInputInfo(typid, &input, &typioparam);
 	function = get_func_name(input);
 

@@ -84,16 +84,19 @@ compact_trained_type(Oid function_schema, int number)
 	return result;
 }
 
-/* Return the schema of a text search template, or InvalidOid. */
+/*
+ * Return the OID of the type trained_textN, whose dictionary has the template,
+ * or InvalidOid.
+ */
 static Oid
-template_schema(Oid template)
+type_of_template(Oid template, int number)
 {
 	HeapTuple	tuple = SearchSysCache1(TSTEMPLATEOID, ObjectIdGetDatum(template));
 	Oid			result;
 
 	if (!HeapTupleIsValid(tuple))
 		return InvalidOid;
-	result = ((Form_pg_ts_template) GETSTRUCT(tuple))->tmplnamespace;
+	result = compact_trained_type(((Form_pg_ts_template) GETSTRUCT(tuple))->tmplnamespace, number);
 	ReleaseSysCache(tuple);
 
 	return result;
@@ -164,7 +167,7 @@ dictionary_created(Oid dictid)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the dictionary of a trained type cannot be a member of an extension"),
 				 errdetail("A dump would not contain it.")));
-	typid = compact_trained_type(template_schema(form->dicttemplate), number);
+	typid = type_of_template(form->dicttemplate, number);
 	if (OidIsValid(typid))
 		record_dependency(typid, dictid);
 	heap_freetuple(tuple);
@@ -189,6 +192,7 @@ relation_created(Oid relid)
 		Oid			typid = att->atttypid;
 		Oid			element;
 		Oid			dictid;
+		int			number;
 
 		if (att->attisdropped || typid < FirstNormalObjectId)
 			continue;
@@ -196,9 +200,10 @@ relation_created(Oid relid)
 		element = get_element_type(typid);
 		if (OidIsValid(element))
 			typid = getBaseType(element);
-		if (!compact_is_trained(typid))
+		number = compact_trained_type_number(typid);
+		if (number == 0)
 			continue;
-		dictid = compact_trained_dictionary(compact_trained_type_number(typid));
+		dictid = compact_trained_dictionary(number);
 		if (OidIsValid(dictid))
 			LockDatabaseObject(TSDictionaryRelationId, dictid, 0, AccessShareLock);
 	}
@@ -253,12 +258,14 @@ compact_trained_init(void)
 
 /*
  * Return the number of the type whose dictionary has the name, or 0.  Set
- * *dictid and *template to the OIDs of the dictionary and its template.
+ * *dictid and *typid to the OIDs of the dictionary and the type.
  */
 static int
-named_dictionary(List *name, Oid *dictid, Oid *template)
+named_dictionary(List *name, Oid *dictid, Oid *typid)
 {
 	HeapTuple	tuple;
+	Oid			template;
+	int			number;
 
 	*dictid = get_ts_dict_oid(name, true);
 	if (!OidIsValid(*dictid))
@@ -266,16 +273,18 @@ named_dictionary(List *name, Oid *dictid, Oid *template)
 	tuple = SearchSysCache1(TSDICTOID, ObjectIdGetDatum(*dictid));
 	if (!HeapTupleIsValid(tuple))
 		return 0;
-	*template = ((Form_pg_ts_dict) GETSTRUCT(tuple))->dicttemplate;
+	template = ((Form_pg_ts_dict) GETSTRUCT(tuple))->dicttemplate;
 	ReleaseSysCache(tuple);
+	number = compact_trained_template_number(template);
+	*typid = number > 0 ? type_of_template(template, number) : InvalidOid;
 
-	return compact_trained_template_number(*template);
+	return number;
 }
 
 /*
  * Raise an error if the statement would alter a trained type, rename or move
- * the dictionary of a type, rename the schema of the dictionaries, or make a dictionary a member
- * of an extension, whose members are not dumped.
+ * its dictionary, rename the schema of the dictionaries, or make a dictionary
+ * a member of an extension, whose members are not dumped.
  */
 void
 compact_trained_refuse_rename(Node *statement)
@@ -283,7 +292,7 @@ compact_trained_refuse_rename(Node *statement)
 	List	   *name = NIL;
 	bool		refused = false;
 	Oid			dictid;
-	Oid			template;
+	Oid			typid;
 
 	if (IsA(statement, AlterObjectSchemaStmt) &&
 		((AlterObjectSchemaStmt *) statement)->objectType == OBJECT_TSDICTIONARY)
@@ -304,15 +313,15 @@ compact_trained_refuse_rename(Node *statement)
 	{
 		/* this would remove the dependency of the type on its dictionary */
 		TypeName   *type = makeTypeNameFromNameList(((AlterTypeStmt *) statement)->typeName);
-		Oid			typid = LookupTypeNameOid(NULL, type, true);
 
-		if (OidIsValid(typid) && compact_is_trained(typid))
+		typid = LookupTypeNameOid(NULL, type, true);
+		if (OidIsValid(typid) && compact_trained_type_number(typid) > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot alter type %s", format_type_be(typid))));
 	}
 	if (name != NIL)
-		refused = named_dictionary(name, &dictid, &template) > 0;
+		refused = named_dictionary(name, &dictid, &typid) > 0;
 	if (refused)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -407,21 +416,18 @@ compact_trained_guard_drop(List *names)
 		List	   *name = castNode(List, lfirst(lc));
 		Oid			locked = InvalidOid;
 		Oid			dictid;
-		Oid			template;
 		Oid			typid;
 		int			number;
 
 		/* the name can get another dictionary while this session waits */
 		for (;;)
 		{
-			number = named_dictionary(name, &dictid, &template);
-			if (number == 0 ||
-				(!compat_dictionary_ownercheck(dictid, GetUserId()) &&
-				 !compat_schema_ownercheck(get_namespace_oid(COMPACT_TRAINED_SCHEMA, true),
-										   GetUserId())))
-				break;
-			typid = compact_trained_type(template_schema(template), number);
-			if (!OidIsValid(typid))
+			number = named_dictionary(name, &dictid, &typid);
+			if (number == 0 || !OidIsValid(typid) ||
+				(!compat_ownercheck(TSDictionaryRelationId, dictid, GetUserId()) &&
+				 !compat_ownercheck(NamespaceRelationId,
+									get_namespace_oid(COMPACT_TRAINED_SCHEMA, false),
+									GetUserId())))
 				break;
 			/* do not make others wait for a statement that must fail */
 			refuse_if_used(typid, dictid, number);

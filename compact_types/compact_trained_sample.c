@@ -80,6 +80,7 @@ typedef struct Sample
 	int		   *sizes;			/* of the values in the table */
 	int			n;
 	int			space;
+	double		rows;			/* of the table */
 } Sample;
 
 /* Average sizes of the judged values, in bytes, with the length header. */
@@ -203,15 +204,14 @@ static double
 estimated_rows(Oid relid)
 {
 	double		result = 0;
+	List	   *tables = get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE ?
+		find_all_inheritors(relid, AccessShareLock, NULL) : list_make1_oid(relid);
 	ListCell   *lc;
 
-	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
+	foreach(lc, tables)
 	{
-		Relation	rel;
+		Relation	rel = table_open(lfirst_oid(lc), NoLock);
 
-		if (lfirst_oid(lc) != relid && get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
-			continue;
-		rel = table_open(lfirst_oid(lc), NoLock);
 		if (rel->rd_rel->relkind == RELKIND_RELATION)
 			result += rel->rd_rel->reltuples >= 0 ? rel->rd_rel->reltuples :
 				(double) RelationGetNumberOfBlocks(rel) * UNKNOWN_ROWS_PER_BLOCK;
@@ -223,8 +223,7 @@ estimated_rows(Oid relid)
 
 /*
  * Read about max_rows values of the column, from blocks all over the table, and
- * no more than twice MAX_SAMPLE_BYTES.
- * The query reads the table as its owner: reading a value must not run the
+ * no more than twice MAX_SAMPLE_BYTES.  The query reads the table as its owner: reading a value must not run the
  * owner's code as the caller, nor be stopped by the row security of others.
  */
 static void
@@ -234,7 +233,6 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 	const char *column = NameStr(att->attname);
 	bool		is_text = (att->atttypid == TEXTOID || att->atttypid == VARCHAROID);
 	MemoryContext context = CurrentMemoryContext;
-	double		rows = estimated_rows(RelationGetRelid(rel));
 	int			width = get_attavgwidth(RelationGetRelid(rel), attnum);
 	double		percent = 100;
 	SPIParseOpenOptions options = {.read_only = true};
@@ -247,8 +245,9 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 
 	/* choose the blocks so that the scan need not stop before it has read all */
 	sample->space = width > 0 ? Min(max_rows, MAX_SAMPLE_BYTES / width + 1) : max_rows;
-	if (rows > sample->space)
-		percent = 100.0 * sample->space / rows;
+	sample->rows = estimated_rows(RelationGetRelid(rel));
+	if (sample->rows > sample->space)
+		percent = 100.0 * sample->space / sample->rows;
 	sample->space += sample->space / 2;
 	sample->n = 0;
 	sample->strings = palloc_array(const uint8 *, sample->space);
@@ -266,7 +265,6 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 								   &save_sec_context);
 	PG_TRY();
 	{
-		(void) compact_ddl_set_gucs();
 		PushActiveSnapshot(GetLatestSnapshot());
 		portal = SPI_cursor_parse_open(NULL, query, &options);
 		do
@@ -309,7 +307,6 @@ train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes 
 	MemoryContext context;
 	TrainedCodec *codec;
 	const char *detail;
-	uint8		codes[TRAINED_MAX_LENGTH];
 
 	judged.strings = palloc_array(const uint8 *, sample->n + 1);
 	judged.lengths = palloc_array(int, sample->n + 1);
@@ -345,16 +342,14 @@ train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes 
 		const char *str = (const char *) judged.strings[i];
 		int			length = judged.lengths[i];
 		struct varlena *compact = compact_text_encode(str, length);
-		int			limit = compact_text_packed_length(str, length) - 1;
-		int			trained = -1;
+		struct varlena *trained = compact_trained_encode(1, codec, str, length);
 
 		CHECK_FOR_INTERRUPTS();
-		if (limit > 1)
-			trained = trained_codec_encode(codec, judged.strings[i], length, codes, limit - 1);
 		sizes->now += judged.sizes[i];
 		sizes->compact_text += stored_size(VARSIZE_ANY_EXHDR(compact));
-		sizes->trained += stored_size(trained > 0 ? 1 + trained : (int) VARSIZE_ANY_EXHDR(compact));
+		sizes->trained += stored_size(VARSIZE_ANY_EXHDR(trained));
 		pfree(compact);
+		pfree(trained);
 	}
 	MemoryContextDelete(context);
 	if (judged.n > 0)
@@ -519,7 +514,7 @@ compact_types_train(PG_FUNCTION_ARGS)
 	values[5] = Float8GetDatum(sizes.trained);
 	nulls[3] = nulls[4] = nulls[5] = (sizes.now == 0);
 	saved = (Min(sizes.now, sizes.compact_text) - sizes.trained) *
-		Max(estimated_rows(relid), sample.n);
+		Max(sample.rows, sample.n);
 	create = !estimate_only && saved > (double) len;
 	nulls[0] = nulls[6] = !create;
 	if (create)

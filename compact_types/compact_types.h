@@ -86,7 +86,6 @@ extern void compact_guard_init(void);
 /* compact_string_kind() recognizes a type by its output function. */
 extern Datum compact_char_out(PG_FUNCTION_ARGS);
 extern Datum compact_text_out(PG_FUNCTION_ARGS);
-extern Datum trained_text_in(PG_FUNCTION_ARGS);
 
 /* compact_auto_index.c */
 typedef enum CompactStringKind
@@ -97,7 +96,6 @@ typedef enum CompactStringKind
 } CompactStringKind;
 
 extern CompactStringKind compact_string_kind(Oid typid);
-extern bool compact_is_trained(Oid typid);
 extern bool compact_is_pattern_class(Oid opclass);
 extern Oid	compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm);
 extern void compact_auto_index(IndexStmt *stmt);

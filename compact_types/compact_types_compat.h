@@ -19,7 +19,6 @@
 #include "access/tupdesc.h"
 #include "catalog/index.h"
 #include "catalog/pg_namespace.h"
-#include "catalog/pg_ts_dict.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
@@ -252,17 +251,6 @@ compat_my_lxid(void)
 #endif
 }
 
-/* Return true if the role owns the schema. */
-static inline bool
-compat_schema_ownercheck(Oid nspid, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_ownercheck(NamespaceRelationId, nspid, roleid);
-#else
-	return pg_namespace_ownercheck(nspid, roleid);
-#endif
-}
-
 /*
  * Return true if the abort of this transaction removes the file that the
  * relation has now.
@@ -276,17 +264,6 @@ compat_has_new_file(Relation rel)
 #else
 	return rel->rd_createSubid != InvalidSubTransactionId ||
 		rel->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
-#endif
-}
-
-/* Return true if the role owns the text search dictionary. */
-static inline bool
-compat_dictionary_ownercheck(Oid dictid, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_ownercheck(TSDictionaryRelationId, dictid, roleid);
-#else
-	return pg_ts_dict_ownercheck(dictid, roleid);
 #endif
 }
 

@@ -100,8 +100,7 @@ def learned(connection: psycopg.Connection, values: Sequence[str]) -> Iterator[T
         with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
             for value in half:
                 copy.write_row((value,))
-    connection.execute(f"UPDATE pg_class SET reltuples = {ROWS} WHERE oid = '{LEARNED}'::regclass")
-    training = train(connection, LEARNED, "value")
+    training = train_as_large(connection, LEARNED, "value")
     connection.execute(
         f"CREATE TABLE {STORED} AS SELECT value, value::compact_text AS compact,"
         f" value::{training.type or 'compact_text'} AS trained FROM {UNSEEN}"
