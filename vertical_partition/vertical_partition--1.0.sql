@@ -1972,6 +1972,11 @@ BEGIN
     hot_name := vertical_partition_internal.qualified_name(layout.hot);
     cold_name := vertical_partition_internal.qualified_name(layout.cold);
     link := vertical_partition_internal.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns);
+    IF coalesce(link, '') = '' THEN
+        RAISE EXCEPTION 'cannot relink %', relation USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('Its hot part %s has no primary key.', layout.hot),
+            HINT = 'Call relink() after the restore has created the primary key.';
+    END IF;
     PERFORM vertical_partition_internal.check_not_in_use(layout.hot);
 
     missing := vertical_partition_internal.execute_as(owner,

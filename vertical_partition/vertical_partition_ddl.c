@@ -591,14 +591,30 @@ vp_file_of(Oid relid)
 }
 
 /*
- * Set row pointers anew if the cold part was rewritten: its relfilenode is
- * not "file" any more.  relink() can call code of users, for example in an
+ * Set row pointers anew if the command rewrote the cold part: its relfilenode
+ * is not "file" any more.  relink() can call code of users, for example in an
  * index.
+ *
+ * The command did not rewrite the cold part if it names the hot part.  Then
+ * do not wait for a lock on the cold part: a parallel pg_restore adds
+ * constraints to one part while another of its processes truncates the other
+ * part.
  */
 void
 vp_follow_file(const VpDdl *ddl, Oid file)
 {
-	if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != file)
+	Relation	cold;
+	bool		rewritten;
+
+	if (ddl->layout.method != VP_ROW_POINTER || ddl->part == ddl->layout.hot ||
+		vp_file_of(ddl->layout.cold) == file)
+		return;
+
+	/* the command may have waited until another session rewrote the part */
+	cold = table_open(ddl->layout.cold, NoLock);
+	rewritten = compat_is_rewritten(cold);
+	table_close(cold, NoLock);
+	if (rewritten)
 		vp_call_function("relink", ddl->view);
 }
 

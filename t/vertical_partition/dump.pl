@@ -120,6 +120,48 @@ for my $format ('plain', 'custom', 'directory')
 	}
 }
 
+# A parallel restore truncates and fills one part while another process adds a constraint to the
+# other part.  Let the constraint wait for a lock meanwhile.  It must not set the pointers anew: this
+# would lock the whole split table, and so could be a deadlock with the other processes.
+$node->safe_psql('postgres', 'CREATE DATABASE beside');
+$node->command_ok(
+	[
+		'pg_restore', '--exit-on-error',
+		'--section=pre-data', '--section=data',
+		'-d', $node->connstr('beside'),
+		"$dir/dump_custom"
+	],
+	'the schema and the rows are restored');
+my $holder = $node->background_psql('beside');
+my $adder = $node->background_psql('beside', on_error_stop => 0);
+$holder->query_safe('BEGIN; LOCK TABLE row_pointer_hot IN ACCESS SHARE MODE');
+$adder->query_until(qr/begins/, <<'SQL');
+\echo begins
+ALTER TABLE row_pointer_hot ADD CONSTRAINT row_pointer_n_key UNIQUE (n);
+\echo ends
+SQL
+$node->poll_query_until('beside', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
+  or die 'the constraint does not wait';
+$holder->query_safe('CREATE TEMP TABLE cold AS SELECT * FROM row_pointer_cold');
+$holder->query_safe(
+	'TRUNCATE ONLY row_pointer_cold; INSERT INTO row_pointer_cold TABLE cold; COMMIT');
+$adder->query_until(qr/^ends$/m, '');
+is($adder->{stderr}, '', 'a constraint is added to one part while the other part is truncated');
+is( $node->safe_psql(
+		'beside',
+		"SELECT pointers_valid FROM vertical_partition.status WHERE relation = 'row_pointer'::regclass"
+	),
+	'f',
+	'the pointers are not set');
+$_->quit foreach $holder, $adder;
+my ($rc, undef, $refusal) =
+  $node->psql('beside', q{SELECT vertical_partition.relink('row_pointer')});
+isnt($rc, 0, 'relink() fails while the restore has not created the primary key');
+like(
+	$refusal,
+	qr/cannot relink \S*row_pointer\n.*hot part \S*row_pointer_hot has no primary key/,
+	'relink() says that the primary key is missing');
+
 # Restore the schema first, and the rows later, from a dump or by COPY into the views.
 $node->safe_psql('postgres', 'CREATE DATABASE empty');
 dump_to('source', 'custom', "$dir/all");
