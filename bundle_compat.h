@@ -27,6 +27,7 @@
 #include "fmgr.h"
 #include "storage/lwlock.h"
 #include "utils/acl.h"
+#include "utils/rel.h"
 
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
@@ -152,6 +153,22 @@ compat_input_function_call(PGFunction function, char *str,
 								  Int32GetDatum(-1));
 
 	return true;
+#endif
+}
+
+/*
+ * Return true if the abort of this transaction removes the file that the
+ * relation has now.
+ */
+static inline bool
+compat_has_new_file(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
+#else
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
 #endif
 }
 

@@ -27,6 +27,7 @@
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
+#include "compact_string_cache.h"
 #include "compact_text.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
@@ -80,6 +81,25 @@ compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
 	return len < 0 ? NULL : compact_text_encode(str, len);
 }
 
+/*
+ * Make a value as compact_text_make() does, for a function that may be called
+ * many times.
+ */
+static struct varlena *
+text_make(FunctionCallInfo fcinfo, const char *str, int len, int32 typmod,
+		  bool is_explicit, struct Node *escontext)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	len = compact_text_fit(str, len, typmod, "compact_text", is_explicit, escontext);
+	if (len < 0)
+		return NULL;
+	if (flinfo != NULL && flinfo->fn_extra == NULL)
+		flinfo->fn_extra = compact_string_cache_create(flinfo->fn_mcxt);
+
+	return compact_string_cache_encode(flinfo ? flinfo->fn_extra : NULL, 0, NULL, str, len);
+}
+
 /* compact_text_in(cstring, oid, typmod int4) returns compact_text */
 PG_FUNCTION_INFO_V1(compact_text_in);
 Datum
@@ -87,8 +107,8 @@ compact_text_in(PG_FUNCTION_ARGS)
 {
 	char	   *str = PG_GETARG_CSTRING(0);
 
-	PG_RETURN_POINTER(compact_text_make(str, strlen(str), PG_GETARG_INT32(2), false,
-										fcinfo->context));
+	PG_RETURN_POINTER(text_make(fcinfo, str, strlen(str), PG_GETARG_INT32(2), false,
+								fcinfo->context));
 }
 
 /* compact_text_out(compact_text) returns cstring */
@@ -121,7 +141,7 @@ compact_text_recv(PG_FUNCTION_ARGS)
 
 	str = pq_getmsgtext(buf, buf->len - buf->cursor, &nbytes);
 
-	PG_RETURN_POINTER(compact_text_make(str, nbytes, PG_GETARG_INT32(2), false, NULL));
+	PG_RETURN_POINTER(text_make(fcinfo, str, nbytes, PG_GETARG_INT32(2), false, NULL));
 }
 
 /* compact_text_send(compact_text) returns bytea: the string, as text sends it */
@@ -209,8 +229,8 @@ compact_text(PG_FUNCTION_ARGS)
 	if (string.len <= typmod - (int32) VARHDRSZ)
 		PG_RETURN_POINTER(value);
 
-	PG_RETURN_POINTER(compact_text_make(string.data, string.len, typmod,
-										PG_GETARG_BOOL(2), fcinfo->context));
+	PG_RETURN_POINTER(text_make(fcinfo, string.data, string.len, typmod,
+								PG_GETARG_BOOL(2), fcinfo->context));
 }
 
 /* compact_text_text(compact_text) returns text, or varchar */
@@ -241,9 +261,9 @@ text_compact_text(PG_FUNCTION_ARGS)
 	text	   *str = PG_GETARG_TEXT_PP(0);
 	struct varlena *result;
 
-	result = compact_text_make(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str),
-							   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
-							   fcinfo->context);
+	result = text_make(fcinfo, VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str),
+					   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+					   fcinfo->context);
 	PG_FREE_IF_COPY(str, 0);
 
 	PG_RETURN_POINTER(result);
@@ -260,10 +280,10 @@ bpchar_compact_text(PG_FUNCTION_ARGS)
 	BpChar	   *str = PG_GETARG_BPCHAR_PP(0);
 	struct varlena *result;
 
-	result = compact_text_make(VARDATA_ANY(str),
-							   bpchartruelen(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str)),
-							   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
-							   fcinfo->context);
+	result = text_make(fcinfo, VARDATA_ANY(str),
+					   bpchartruelen(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str)),
+					   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+					   fcinfo->context);
 	PG_FREE_IF_COPY(str, 0);
 
 	PG_RETURN_POINTER(result);

@@ -40,6 +40,7 @@
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
+#include "compact_string_cache.h"
 #include "compact_text.h"
 #include "compact_trained.h"
 #include "compact_types.h"
@@ -54,6 +55,7 @@ typedef struct TrainedFunction
 	int			number;			/* of the type */
 	char		name[NAMEDATALEN];	/* of the type */
 	Oid			typid;			/* type of the result */
+	CompactStringCache *cache;	/* strings of which it has made values */
 } TrainedFunction;
 
 /*
@@ -105,6 +107,7 @@ trained_function(FunctionCallInfo fcinfo)
 	result->number = compact_trained_number(NameStr(proc->proname));
 	snprintf(result->name, sizeof(result->name), COMPACT_TRAINED_PREFIX "%d", result->number);
 	result->typid = proc->prorettype;
+	result->cache = compact_string_cache_create(flinfo->fn_mcxt);
 	ReleaseSysCache(tuple);
 	if (result->number == 0)
 		ereport(ERROR,
@@ -170,7 +173,7 @@ trained_make(FunctionCallInfo fcinfo, const char *str, int len, int32 typmod,
 	/* this raises an error for a missing dictionary in any case */
 	codec = compact_trained_codec_for_new(function->number, function->typid);
 
-	return compact_trained_encode(function->number, codec, str, len);
+	return compact_string_cache_encode(function->cache, function->number, codec, str, len);
 }
 
 /* trained_text_in(cstring, oid, typmod int4) returns trained_textN */

@@ -151,6 +151,7 @@ typedef struct TrainedBlock
 struct TrainedCodec
 {
 	MemoryContext context;
+	uint64		serial;			/* no other codec of this backend has it */
 	int			num_symbols;
 	int			one_byte_codes;
 	int			max_length;		/* of the symbols */
@@ -163,6 +164,13 @@ struct TrainedCodec
 	uint32		singles[256];	/* candidate for each single byte */
 	uint16		single_codes[256];	/* its code, or its escape */
 };
+
+/* Return a number that no other codec of this backend has; it is not 0. */
+uint64
+trained_codec_serial(const TrainedCodec *codec)
+{
+	return codec->serial;
+}
 
 /* Return the number of symbols. */
 int
@@ -236,6 +244,7 @@ TrainedCodec *
 trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 				   const char **detail)
 {
+	static uint64 last_serial = 0;
 	TrainedCodec *codec;
 	const uint8 *lengths;
 	const uint8 *symbols;
@@ -305,6 +314,7 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 
 	codec = MemoryContextAllocZero(context, sizeof(TrainedCodec));
 	codec->context = context;
+	codec->serial = ++last_serial;
 	codec->num_symbols = num_symbols;
 	codec->one_byte_codes = one_byte_codes;
 	codec->max_length = 1;

@@ -56,6 +56,7 @@ typedef struct TrainedCodec TrainedCodec;
 extern TrainedCodec *trained_codec_load(const uint8 *stored, Size len,
 										MemoryContext context,
 										const char **detail);
+extern uint64 trained_codec_serial(const TrainedCodec *codec);
 extern int	trained_codec_num_symbols(const TrainedCodec *codec);
 extern int	trained_codec_encode(TrainedCodec *codec, const uint8 *str, int len,
 								 uint8 *out, int limit);

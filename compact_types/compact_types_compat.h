@@ -251,20 +251,4 @@ compat_my_lxid(void)
 #endif
 }
 
-/*
- * Return true if the abort of this transaction removes the file that the
- * relation has now.
- */
-static inline bool
-compat_has_new_file(Relation rel)
-{
-#if PG_VERSION_NUM >= 160000
-	return rel->rd_createSubid != InvalidSubTransactionId ||
-		rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
-#else
-	return rel->rd_createSubid != InvalidSubTransactionId ||
-		rel->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
-#endif
-}
-
 #endif							/* COMPACT_TYPES_COMPAT_H */

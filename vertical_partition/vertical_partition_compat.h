@@ -37,7 +37,6 @@
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/relcache.h"
 
 #include "bundle_compat.h"
@@ -76,17 +75,6 @@
 #define COMPAT_UPDATES_INDEXES(update)	(update)
 #define COMPAT_ONLY_SUMMARIZING(update)	false
 #endif
-
-/* Return true if this transaction has given the table a new file. */
-static inline bool
-compat_is_rewritten(Relation rel)
-{
-#if PG_VERSION_NUM >= 160000
-	return rel->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
-#else
-	return rel->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
-#endif
-}
 
 /* Since 17, views with triggers can be the target of MERGE. */
 #if PG_VERSION_NUM >= 170000

@@ -612,7 +612,7 @@ vp_follow_file(const VpDdl *ddl, Oid file)
 
 	/* the command may have waited until another session rewrote the part */
 	cold = table_open(ddl->layout.cold, NoLock);
-	rewritten = compat_is_rewritten(cold);
+	rewritten = compat_has_new_file(cold);
 	table_close(cold, NoLock);
 	if (rewritten)
 		vp_call_function("relink", ddl->view);

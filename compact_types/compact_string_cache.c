@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_string_cache.c
+ *	  Recently encoded strings of one function call after another.
+ *
+ * Many columns contain the same strings again and again, and encoding a string
+ * takes much longer than finding it.  So COPY, INSERT ... SELECT and a rewrite
+ * of a table keep the last strings of each column with their values.
+ *
+ * The cache belongs to the FmgrInfo of a function that makes values.  So it
+ * exists no longer than a statement, in most cases, and the columns of a table
+ * do not share it.  A statement with few rows does not create it.  A column
+ * whose strings hardly ever repeat uses it only for one string in 17, to notice
+ * a change.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_string_cache.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "compact_string_cache.h"
+#include "compact_text.h"
+#include "compact_trained.h"
+
+/* Strings that a function encodes before it gets a cache. */
+#define WARM_UP			64
+
+/*
+ * After that many lookups, the cache is left unused for PAUSE strings if less
+ * than one lookup in LEAST_HITS has found its string.  A lookup that finds
+ * nothing takes less than that fraction of the time to encode a string.
+ */
+#define WINDOW			512
+#define PAUSE			(16 * WINDOW)
+#define LEAST_HITS		8
+
+/* A string has its place in one set of strings. */
+#define NUM_SETS		256
+#define SET_SIZE		2
+
+/* Bytes of a string together with its value */
+#define CACHED_BYTES	184
+
+typedef struct CachedString
+{
+	uint32		hash;
+	uint16		len;			/* of the string; 0 if there is none */
+	uint16		size;			/* of the value, without its header */
+	char		bytes[CACHED_BYTES];	/* the string, then the value */
+} CachedString;
+
+typedef struct CachedSet
+{
+	CachedString strings[SET_SIZE];
+} CachedSet;
+
+struct CompactStringCache
+{
+	MemoryContext context;
+	CachedSet  *sets;			/* NULL during the warm-up */
+	uint8	   *oldest;			/* of each set: number of its oldest string */
+	uint64		codec;			/* serial number of the codec, or 0 */
+	int			pause;			/* strings for which it is not used */
+	int			lookups;		/* since the last pause or window */
+	int			hits;
+};
+
+StaticAssertDecl(SET_SIZE == 2, "only one string of a set is not the oldest");
+StaticAssertDecl(CACHED_BYTES <= PG_UINT16_MAX, "lengths do not fit");
+
+/*
+ * Return a new cache, allocated in the context, as all that belongs to it will
+ * be: some 100 kB after the warm-up.
+ */
+CompactStringCache *
+compact_string_cache_create(MemoryContext context)
+{
+	CompactStringCache *cache = MemoryContextAllocZero(context, sizeof(CompactStringCache));
+
+	cache->context = context;
+	cache->pause = WARM_UP;
+
+	return cache;
+}
+
+/* Encode a string as a value of trained_textN, or of compact_text if codec is NULL. */
+static struct varlena *
+encode(int number, TrainedCodec *codec, const char *str, int len)
+{
+	return codec ? compact_trained_encode(number, codec, str, len) : compact_text_encode(str, len);
+}
+
+/* Count a string.  Return true if the cache is to be used for it. */
+static bool
+is_used(CompactStringCache *cache)
+{
+	if (cache->pause > 0)
+	{
+		cache->pause--;
+		return false;
+	}
+	if (cache->lookups == WINDOW)
+	{
+		bool		pays = cache->hits * LEAST_HITS >= cache->lookups;
+
+		cache->lookups = 0;
+		cache->hits = 0;
+		if (!pays)
+		{
+			cache->pause = PAUSE - 1;
+			return false;
+		}
+	}
+	cache->lookups++;
+
+	return true;
+}
+
+/* Forget all strings if they were not encoded with this codec. */
+static void
+prepare(CompactStringCache *cache, const TrainedCodec *codec)
+{
+	uint64		serial = codec ? trained_codec_serial(codec) : 0;
+
+	if (cache->sets == NULL)
+	{
+		cache->oldest = MemoryContextAllocZero(cache->context, NUM_SETS);
+		cache->sets = MemoryContextAllocZero(cache->context, NUM_SETS * sizeof(CachedSet));
+	}
+	else if (cache->codec != serial)
+		memset(cache->sets, 0, NUM_SETS * sizeof(CachedSet));
+	cache->codec = serial;
+}
+
+/*
+ * Make a value of a string of len bytes: of the type trained_textN with this
+ * number and codec, or of the type compact_text if codec is NULL.  The result
+ * is allocated in the current memory context.  cache may be NULL.
+ */
+struct varlena *
+compact_string_cache_encode(CompactStringCache *cache, int number, TrainedCodec *codec,
+							const char *str, int len)
+{
+	struct varlena *result;
+	CachedString *cached;
+	uint32		hash;
+	int			set;
+	Size		size;
+
+	if (cache == NULL || len < 1 || len >= CACHED_BYTES || !is_used(cache))
+		return encode(number, codec, str, len);
+
+	prepare(cache, codec);
+	hash = hash_bytes((const unsigned char *) str, len);
+	set = hash % NUM_SETS;
+	for (int i = 0; i < SET_SIZE; i++)
+	{
+		cached = &cache->sets[set].strings[i];
+		if (cached->hash == hash && cached->len == len && memcmp(cached->bytes, str, len) == 0)
+		{
+			cache->hits++;
+			cache->oldest[set] = 1 - i;
+			result = (struct varlena *) palloc(VARHDRSZ + cached->size);
+			SET_VARSIZE(result, VARHDRSZ + cached->size);
+			memcpy(VARDATA(result), cached->bytes + len, cached->size);
+			return result;
+		}
+	}
+
+	result = encode(number, codec, str, len);
+	size = VARSIZE(result) - VARHDRSZ;
+	if (len + size <= CACHED_BYTES)
+	{
+		cached = &cache->sets[set].strings[cache->oldest[set]];
+		cache->oldest[set] = 1 - cache->oldest[set];
+		cached->hash = hash;
+		cached->len = len;
+		cached->size = size;
+		memcpy(cached->bytes, str, len);
+		memcpy(cached->bytes + len, VARDATA(result), size);
+	}
+
+	return result;
+}
