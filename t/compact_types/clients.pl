@@ -55,6 +55,15 @@ $node->append_conf('postgresql.conf',
 $node->start;
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(compact other plain late schema);
 $node->safe_psql('compact', join '', map { "CREATE EXTENSION $_;\n" } @extensions);
+# A dictionary of a column.  Programs use its type for the samples of compact_text.
+my $trained = $node->safe_psql('compact', <<'SQL');
+CREATE TABLE notes AS SELECT 'the notes of number ' || i AS note FROM generate_series(1, 3000) i;
+ANALYZE notes;
+SELECT type FROM compact_types.train('notes', 'note');
+SQL
+$node->safe_psql('compact', 'DROP TABLE notes');
+push @samples, { %$_, type => $trained } for grep { $_->{type} eq 'compact_text' } @samples;
+
 # a type with the name of a compact type, which is found first in the search_path
 $node->safe_psql('other', <<'SQL');
 CREATE SCHEMA "My types";

@@ -65,6 +65,8 @@ def type_of(name: str):
         return dense.COMPACT_CHAR(int(found[1]))
     if found := re.fullmatch(r"compact_decimal(\d)_(\d+)", name):
         return dense.COMPACT_DECIMAL(int(found[1]), int(found[2]))
+    if found := re.fullmatch(r"trained_text(\d+)", name):
+        return dense.TRAINED_TEXT(int(found[1]))
     return SIMPLE[name]()
 
 
@@ -110,6 +112,7 @@ def reflection(conn, everything: list[Sample]) -> None:
     types["limited"] = dense.COMPACT_TEXT(60)
     types["collated"] = dense.COMPACT_TEXT(60, collation="C")
     types["padded"] = dense.COMPACT_CHAR(24, collation="C")
+    types["trained"] = dense.TRAINED_TEXT(1, 60, collation="C")
     types["list"] = ARRAY(dense.UINT2())
     columns = [Column(name, type_) for name, type_ in types.items()]
     table = Table("reflected", MetaData(), *columns)
@@ -136,7 +139,8 @@ def reflection(conn, everything: list[Sample]) -> None:
         )
     )
     names = [sample.type for sample in everything]
-    names += ["compact_text(60)", "compact_text(60)", "compact_char24", "uint2[]"]
+    names += ["compact_text(60)", "compact_text(60)", "compact_char24"]
+    names += ["trained_text1(60)", "uint2[]"]
     check("types of the server", list(server.scalars()), names)
     table.drop(conn)
 
@@ -314,7 +318,7 @@ def migrations(conn) -> None:
         text(
             "CREATE TABLE migrated (a uint2, b compact_text(20), c compact_char24,"
             " d compact_decimal4_2, e seconds4, f seconds4tz, g compact_text, h int1,"
-            " i compact_text(20), j uint4)"
+            " i compact_text(20), j uint4, k trained_text1(20))"
         )
     )
     context = MigrationContext.configure(
@@ -336,6 +340,7 @@ def migrations(conn) -> None:
             dense.INT1(),
             dense.COMPACT_TEXT(20),
             dense.UINT4(),
+            dense.TRAINED_TEXT(1, 20),
         ],
         "the types of the model": [
             BigInteger(),
@@ -348,6 +353,7 @@ def migrations(conn) -> None:
             SmallInteger(),
             Code(),
             BigInteger(),
+            String(20),
         ],
     }
     different = [
@@ -361,17 +367,18 @@ def migrations(conn) -> None:
         dense.UINT1(),
         Integer(),
         dense.UINT3(),
+        dense.COMPACT_TEXT(20),
     ]
 
     def changes(types: list) -> list:
         metadata = MetaData()
-        Table("migrated", metadata, *(Column(n, t) for n, t in zip("abcdefghij", types)))
+        Table("migrated", metadata, *(Column(n, t) for n, t in zip("abcdefghijk", types)))
         return metadata, compare_metadata(context, metadata)
 
     for name, types in same.items():
         check(f"migration, {name}", changes(types)[1], [])
     metadata, found = changes(different)
-    check("migration, differences", [one[0][3] for one in found], list("abcdefghij"))
+    check("migration, differences", [one[0][3] for one in found], list("abcdefghijk"))
     code = render_python_code(produce_migrations(context, metadata).upgrade_ops)
     check("migration, text", "type_=pg_dense.sqlalchemy.SECONDS4()" in code, True)
     conn.execute(text("DROP TABLE migrated"))

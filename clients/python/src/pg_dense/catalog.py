@@ -63,6 +63,8 @@ def kind_of(name: str) -> Kind | None:
     """Return what the compact type of this name holds, or None if no compact type has the name."""
     if name in WIDE:
         return Kind(WIDE[name])
+    if re.fullmatch(r"trained_text[1-9]\d*", name):
+        return Kind("text")
     if found := re.fullmatch(r"compact_char([1-9]\d*)", name):
         return Kind("bpchar", length=int(found[1]))
     if found := re.fullmatch(r"compact_decimal([48])_(\d+)", name):

@@ -101,6 +101,18 @@ class COMPACT_TEXT(CompactType, VARCHAR):
     compact_name = "compact_text"
 
 
+class TRAINED_TEXT(COMPACT_TEXT):
+    """TRAINED_TEXT(N), or TRAINED_TEXT(N, n): the type trained_textN, with a greatest length n."""
+
+    def __init__(self, number: int = 1, length: int | None = None, collation: str | None = None):
+        super().__init__(length, collation)
+        self.number = number
+
+    @property
+    def compact_name(self) -> str:  # type: ignore[override]
+        return f"trained_text{self.number}"
+
+
 class COMPACT_CHAR(CompactType, CHAR):
     """COMPACT_CHAR(n), the type compact_charN."""
 
@@ -177,7 +189,15 @@ class _Names(dict[str, Any]):
         kind = kind_of(name)
         if kind is None:
             return None
-        type_: Any = SIMPLE.get(name) or (COMPACT_CHAR if kind.length else COMPACT_DECIMAL)
+        type_: Any
+        if name in SIMPLE:
+            type_ = SIMPLE[name]
+        elif kind.length:
+            type_ = COMPACT_CHAR
+        elif kind.precision:
+            type_ = COMPACT_DECIMAL
+        else:
+            type_ = TRAINED_TEXT
         if schema:
             type_ = _in_schema(type_, schema.strip('"'))
         if kind.length:
@@ -185,6 +205,8 @@ class _Names(dict[str, Any]):
         if kind.precision:
             width = next(width for width, digits in DIGITS.items() if digits == kind.precision)
             return partial(type_, width, kind.scale)
+        if issubclass(type_, TRAINED_TEXT):
+            return partial(type_, int(name.removeprefix("trained_text")))
         return type_
 
 
