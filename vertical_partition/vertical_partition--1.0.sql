@@ -730,10 +730,10 @@ AS $$
     GROUP BY f.conrelid
 $$;
 
--- Lock relations.  If "exclusive" is true, lock out readers, too.  If all_that_goes_with_them is
--- true, also lock the relations of locked_with().  So the caller gets the locks on all relations
--- that it will need.  It never requests another or a stronger lock later, while a transaction that
--- holds such a lock waits for a lock of the caller.
+-- Lock relations.  Lock out readers, too, of those for which "exclusive" is true, and of all further
+-- ones.  If all_that_goes_with_them is true, also lock the relations of locked_with().  So the
+-- caller gets the locks on all relations that it will need.  It never requests another or a stronger
+-- lock later, while a transaction that holds such a lock waits for a lock of the caller.
 --
 -- Because of foreign keys and sequences, transactions lock tables in no common order.  So this
 -- function waits for a lock without a limit only while it holds none.  It has to get the other
@@ -741,7 +741,7 @@ $$;
 -- starts again with another relation.  If the holder of the missing lock waits for a relation that
 -- the function had locked, the function starts with the next relation in turn.  Else it starts with
 -- the relation whose lock was missing.
-CREATE FUNCTION vertical_partition_internal.lock_all(relations oid[], exclusive boolean, all_that_goes_with_them boolean)
+CREATE FUNCTION vertical_partition_internal.lock_all(relations oid[], exclusive boolean[], all_that_goes_with_them boolean)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -768,7 +768,7 @@ BEGIN
             INTO wanted, partners FROM vertical_partition_internal.locked_with(relations) l WHERE all_that_goes_with_them;
             had := '{}';
             FOR i IN SELECT x FROM generate_subscripts(wanted, 1) x ORDER BY wanted[x] IS DISTINCT FROM first, x LOOP
-                WHILE NOT vertical_partition_internal.lock(wanted[i], partners[i], exclusive, CASE WHEN had <> '{}' THEN 10 END) LOOP
+                WHILE NOT vertical_partition_internal.lock(wanted[i], partners[i], coalesce(exclusive[i], true), CASE WHEN had <> '{}' THEN 10 END) LOOP
                     hopeless := EXISTS (
                         SELECT FROM pg_locks w JOIN pg_locks h ON h.pid = w.pid
                         WHERE w.locktype = 'relation' AND w.relation = ANY (had) AND NOT w.granted
@@ -861,9 +861,9 @@ BEGIN
         IF layout.hot IS NOT NULL THEN
             -- check the parts before taking locks, and again below, when nobody can change them
             PERFORM vertical_partition_internal.check_parts(relation, layout.hot, layout.cold);
-            PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], exclusive, exclusive);
+            PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], array_fill(exclusive, '{3}'), exclusive);
         ELSE
-            PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid], exclusive, exclusive);
+            PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid], ARRAY[exclusive], exclusive);
         END IF;
     END IF;
     SELECT * INTO after FROM pg_class WHERE oid = relation;

@@ -306,7 +306,7 @@ check_new_constraints(const VpAlter *alter, List *shared_before)
 static void
 lock_named(VpDdl *ddl, RangeVar *name)
 {
-	vp_lock_split(ddl);
+	vp_lock_split(ddl, false);
 	if (RangeVarGetRelid(name, NoLock, true) != ddl->view)
 		vp_changed(name->relname);
 }
@@ -590,10 +590,17 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 	if (AlterTableGetLockLevel(stmt->cmds) < AccessExclusiveLock && !alter.names && alter.view == NIL &&
 		!vp_names_differ(&ddl->layout))
 	{
+		List	   *shared = shared_constraints(&ddl->layout);
+
 		if (alter.hot != NIL)
 			run_alter(command, stmt, ddl->layout.hot, InvalidOid, alter.hot);
 		if (alter.cold != NIL)
 			run_alter(command, stmt, ddl->layout.cold, InvalidOid, alter.cold);
+		if (vp_find_command(stmt, AT_AddConstraint))
+		{
+			vp_lock_constraint_names(ddl);
+			check_new_constraints(&alter, shared);
+		}
 		return;
 	}
 	UnlockRelationOid(ddl->view, AccessShareLock);
@@ -636,9 +643,7 @@ carry_alter(const VpCommand *command, AlterTableStmt *stmt)
 	{
 		if (alter.view == NIL)
 		{
-			PreventCommandIfReadOnly("ALTER TABLE");
-			PreventCommandIfParallelMode("ALTER TABLE");
-			PreventCommandDuringRecovery("ALTER TABLE");
+			vp_prevent_ddl("ALTER TABLE");
 			tell_skipped(&alter);
 		}
 		return alter.view == NIL;

@@ -24,6 +24,7 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_trigger.h"
@@ -88,8 +89,8 @@ vp_qualified_name(Oid relid)
 }
 
 /* Return the first subcommand of that type, or NULL. */
-static AlterTableCmd *
-find_command(AlterTableStmt *stmt, AlterTableType type)
+AlterTableCmd *
+vp_find_command(AlterTableStmt *stmt, AlterTableType type)
 {
 	ListCell   *lc;
 
@@ -400,10 +401,13 @@ check_new_trigger(const CreateTrigStmt *stmt)
 
 	/*
 	 * a session that adds a foreign key meanwhile waits for this lock, and
-	 * then sees the trigger
+	 * then sees the trigger.  CREATE TRIGGER locks the view anyway: lock it
+	 * before the part, as other commands do.
 	 */
 	view = ddl->view;
 	hot = ddl->layout.hot;
+	vp_prevent_ddl("CREATE TRIGGER");
+	LockRelationOid(view, ShareRowExclusiveLock);
 	LockRelationOid(hot, ShareUpdateExclusiveLock);
 	ddl = vp_find_any_split(stmt->relation);
 	if (ddl == NULL || ddl->view != view || ddl->layout.hot != hot)
@@ -448,8 +452,12 @@ refuse_row_trigger(const VpDdl *ddl, const CreateTrigStmt *stmt)
 static bool
 guard_refuses_delete(Oid part)
 {
-	Relation	rel = table_open(part, NoLock);
+	Relation	rel = RelationIdGetRelation(part);
 	bool		result = false;
+
+	/* this session may not have locked the part, see vp_follow_file() */
+	if (!RelationIsValid(rel))
+		return false;
 
 	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
 	{
@@ -458,7 +466,7 @@ guard_refuses_delete(Oid part)
 		if (strcmp(trigger->tgname, "vertical_partition_guard") == 0 && TRIGGER_FOR_DELETE(trigger->tgtype))
 			result = true;
 	}
-	table_close(rel, NoLock);
+	RelationClose(rel);
 	return result;
 }
 
@@ -511,6 +519,61 @@ follow_key(VpDdl *ddl)
 	CommandCounterIncrement();
 	if (ddl->part != ddl->layout.cold && vp_has_trigger(ddl->view))
 		vp_follow_key(ddl->view);
+}
+
+/* Return true if the list of constraints contains a primary key. */
+static bool
+has_primary_key(List *constraints)
+{
+	ListCell   *lc;
+
+	foreach(lc, constraints)
+	{
+		if (lfirst_node(Constraint, lc)->contype == CONSTR_PRIMARY)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Return true if the command can change the primary key of the hot part, so
+ * that the view may need another key afterwards.  The view then has to be
+ * locked before the part.
+ */
+static bool
+changes_key(const VpDdl *ddl, const Node *stmt)
+{
+	ListCell   *lc;
+
+	if (ddl->part != ddl->layout.hot || !vp_has_trigger(ddl->view) || !vp_may_have_key(ddl->view))
+		return false;
+	if (IsA(stmt, RenameStmt))
+		return true;
+	if (!IsA(stmt, AlterTableStmt))
+		return false;
+	foreach(lc, ((const AlterTableStmt *) stmt)->cmds)
+	{
+		const AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
+
+		if (cmd->subtype == AT_AddColumn ? has_primary_key(castNode(ColumnDef, cmd->def)->constraints) :
+			cmd->subtype == AT_AddConstraint ? castNode(Constraint, cmd->def)->contype == CONSTR_PRIMARY :
+			cmd->subtype == AT_AddIndex || cmd->subtype == AT_AddIndexConstraint ||
+			cmd->subtype == AT_DropConstraint || cmd->subtype == AT_DropColumn ||
+			cmd->subtype == AT_AlterColumnType)
+			return true;
+	}
+	return false;
+}
+
+/* Raise an error if a renamed constraint has the name of one of the other part. */
+static void
+check_constraint_name(const VpDdl *ddl, const char *name)
+{
+	Oid			other = ddl->part == ddl->layout.hot ? ddl->layout.cold : ddl->layout.hot;
+
+	vp_lock_constraint_names(ddl);
+	if (OidIsValid(get_relation_constraint_oid(other, name, true)))
+		vp_duplicate_constraint(get_rel_name(ddl->view), name);
 }
 
 /*-------------------------------------------------------------------------
@@ -610,12 +673,57 @@ vp_follow_file(const VpDdl *ddl, Oid file)
 		vp_file_of(ddl->layout.cold) == file)
 		return;
 
-	/* the command may have waited until another session rewrote the part */
-	cold = table_open(ddl->layout.cold, NoLock);
+	/*
+	 * The command may have waited until another session rewrote the part.
+	 * Another session may even have given the part's name to another table,
+	 * so this session may have no lock on the part.
+	 */
+	cold = RelationIdGetRelation(ddl->layout.cold);
+	if (!RelationIsValid(cold))
+		return;
 	rewritten = compat_has_new_file(cold);
-	table_close(cold, NoLock);
+	RelationClose(cold);
 	if (rewritten)
 		vp_call_function("relink", ddl->view);
+}
+
+/*
+ * Lock the split table before an ALTER TABLE of the cold part that relink() may
+ * have to follow.  relink() itself would wait for its locks while this session
+ * has locked the cold part, so there could be a deadlock with any session that
+ * writes to the table.
+ */
+static void
+lock_for_rewrite(VpDdl *ddl, AlterTableStmt *stmt)
+{
+	Oid			part = ddl->part;
+	bool		rewrites = false;
+	ListCell   *lc;
+
+	if (part != ddl->layout.cold || ddl->layout.method != VP_ROW_POINTER || vp_is_carrying(part))
+		return;
+	foreach(lc, stmt->cmds)
+	{
+		const AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
+
+		rewrites |= cmd->subtype == AT_AddColumn || cmd->subtype == AT_AlterColumnType ||
+			cmd->subtype == AT_SetLogged || cmd->subtype == AT_SetUnLogged ||
+			cmd->subtype == AT_SetTableSpace || cmd->subtype == AT_SetAccessMethod ||
+			compat_sets_expression(cmd);
+	}
+	/* the name can be that of an index */
+	if (!rewrites || RangeVarGetRelid(stmt->relation, NoLock, true) != part)
+		return;
+
+	ddl->part = InvalidOid;
+	if (vp_carries(ddl))
+	{
+		UnlockRelationOid(ddl->view, AccessShareLock);
+		vp_lock_split(ddl, true);
+		if (RangeVarGetRelid(stmt->relation, NoLock, true) != part)
+			vp_changed(stmt->relation->relname);
+	}
+	ddl->part = part;
 }
 
 /*-------------------------------------------------------------------------
@@ -641,11 +749,13 @@ vp_before_ddl(Node *stmt)
 		case T_AlterTableStmt:
 			vp_refuse_inheritance(stmt);
 			ddl = vp_find_split(((AlterTableStmt *) stmt)->relation);
-			cmd = ddl ? find_command((AlterTableStmt *) stmt, AT_ChangeOwner) : NULL;
+			cmd = ddl ? vp_find_command((AlterTableStmt *) stmt, AT_ChangeOwner) : NULL;
 			if (cmd && OidIsValid(ddl->part))
 				refuse_owner(ddl, cmd);
 			else if (cmd && vp_carries(ddl))
-				vp_lock_split(ddl);
+				vp_lock_split(ddl, false);
+			if (ddl)
+				lock_for_rewrite(ddl, (AlterTableStmt *) stmt);
 			break;
 		case T_CreateTrigStmt:
 			check_new_trigger((CreateTrigStmt *) stmt);
@@ -664,13 +774,13 @@ vp_before_ddl(Node *stmt)
 			{
 				vp_need_latest_snapshot(ddl);
 				vp_check_new_name(ddl, ((RenameStmt *) stmt)->newname);
-				vp_lock_split(ddl);
+				vp_lock_split(ddl, false);
 			}
 			break;
 		case T_AlterObjectSchemaStmt:
 			ddl = vp_find_split(((AlterObjectSchemaStmt *) stmt)->relation);
 			if (ddl && renames_parts(ddl, stmt))
-				vp_lock_split(ddl);
+				vp_lock_split(ddl, false);
 			break;
 		default:
 			break;
@@ -678,6 +788,11 @@ vp_before_ddl(Node *stmt)
 	/* vertical_partition_alter.c does the work of vp_after_ddl() later */
 	if (ddl && vp_is_carrying(ddl->part))
 		return NULL;
+	if (ddl && changes_key(ddl, stmt))
+	{
+		vp_prevent_ddl("ALTER TABLE");
+		LockRelationOid(ddl->view, ShareUpdateExclusiveLock);
+	}
 	if (ddl)
 		ddl->cold_file = vp_file_of(ddl->layout.cold);
 	return ddl;
@@ -696,17 +811,22 @@ vp_after_ddl(VpDdl *ddl, Node *stmt)
 			if (OidIsValid(ddl->part))
 			{
 				vp_follow_foreign_keys(ddl);
-				follow_key(ddl);
+				if (changes_key(ddl, stmt))
+					follow_key(ddl);
 				vp_follow_file(ddl, ddl->cold_file);
 			}
-			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && vp_has_trigger(ddl->view))
+			else if (vp_find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && vp_has_trigger(ddl->view))
 				carry_owner(ddl);
 			break;
 		case T_RenameStmt:
 			if (renames_parts(ddl, stmt))
 				vp_carry_names(ddl);
 			else if (OidIsValid(ddl->part))
+			{
+				if (((RenameStmt *) stmt)->renameType == OBJECT_TABCONSTRAINT)
+					check_constraint_name(ddl, ((RenameStmt *) stmt)->newname);
 				follow_key(ddl);
+			}
 			break;
 		case T_AlterObjectSchemaStmt:
 			if (renames_parts(ddl, stmt))

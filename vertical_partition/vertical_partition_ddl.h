@@ -22,6 +22,7 @@ extern VpDdl *vp_before_ddl(Node *stmt);
 extern void vp_after_ddl(VpDdl *ddl, Node *stmt);
 extern void vp_call_helper(const VpDdl *ddl, const char *query);
 extern void vp_need_latest_snapshot(const VpDdl *ddl);
+extern AlterTableCmd *vp_find_command(AlterTableStmt *stmt, AlterTableType type);
 extern bool vp_names_differ(const VpLayout *layout);
 extern void vp_carry_names(const VpDdl *ddl);
 extern char *vp_qualified_name(Oid relid);

@@ -86,6 +86,13 @@ vp_has_key(Oid view)
 	return OidIsValid(key_of(view));
 }
 
+/* Return true if the view has a primary key, or is to get one. */
+bool
+vp_may_have_key(Oid view)
+{
+	return vp_declare_keys || vp_has_key(view);
+}
+
 /*
  * Return true if the index of the hot part's primary key has that column, as
  * a key column or as an included column.
@@ -223,19 +230,27 @@ declare_key(Oid view, const VpLayout *cached)
 /*
  * Adapt the key of a view to a change of the view or its hot part.  Remove
  * the key if the view no longer belongs to a split table.
+ *
+ * Commands that use the view lock the view first, and then the parts.  So a
+ * command for the hot part locks the view in advance, and this function does
+ * not wait: that could be a deadlock.  If the view got its trigger or its key
+ * only after the command began, the lock may be missing.  In a parallel
+ * restore, the session that has it then creates a trigger, waits for the hot
+ * part, and adapts the key afterwards.
  */
 void
 vp_follow_key(Oid view)
 {
 	const VpLayout *layout;
 
-	LockRelationOid(view, ShareUpdateExclusiveLock);
+	if (!vp_may_have_key(view) ||
+		!ConditionalLockRelationOid(view, ShareUpdateExclusiveLock))
+		return;
 	layout = vp_layout(view);
 	if (layout == NULL)
 		remove_key(view);
 	/* anybody can create a view of any tables that looks like a split view */
-	else if ((vp_declare_keys || vp_has_key(view)) &&
-			 vp_relation_owner(layout->hot) == layout->owner)
+	else if (vp_may_have_key(view) && vp_relation_owner(layout->hot) == layout->owner)
 		declare_key(view, layout);
 }
 

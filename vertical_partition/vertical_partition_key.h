@@ -17,6 +17,7 @@
 
 extern void vp_follow_key(Oid view);
 extern bool vp_has_key(Oid view);
+extern bool vp_may_have_key(Oid view);
 extern bool vp_key_uses(Oid hot, AttrNumber attnum);
 extern bool vp_remove_key(Oid view);
 extern void vp_restore_key(Oid view);

@@ -33,6 +33,9 @@
 #include "vertical_partition_layout.h"
 #include "vertical_partition_lookup.h"
 
+/* Number of the lock in the place of a column of the view, which has no such column */
+#define NAMES_LOCK	(MaxAttrNumber + 1)
+
 /*
  * Raise an error: the relation has changed since it was looked up without a
  * lock.
@@ -242,25 +245,49 @@ vp_refresh_split(VpDdl *ddl, Oid view)
 	ddl->owner = ddl->layout.owner;
 }
 
+/* Raise an error if the command is not possible, before it takes a lock. */
+void
+vp_prevent_ddl(const char *command)
+{
+	PreventCommandIfReadOnly(command);
+	PreventCommandIfParallelMode(command);
+	PreventCommandDuringRecovery(command);
+}
+
 /*
  * Lock the view and its parts for a command that changes all of them.  Take
  * these locks together, by lock_all().  Raise an error if the view has got
  * other parts or another owner since it was looked up: while this session
  * waited for the lock, another session can have replaced the view.
+ *
+ * If hot_readers is true, others may read the view and its hot part.
  */
 void
-vp_lock_split(VpDdl *ddl)
+vp_lock_split(VpDdl *ddl, bool hot_readers)
 {
 	Oid			owner = ddl->owner;
 	Oid			hot = ddl->layout.hot;
 	Oid			cold = ddl->layout.cold;
 
-	PreventCommandIfReadOnly("ALTER TABLE");
-	PreventCommandIfParallelMode("ALTER TABLE");
-	PreventCommandDuringRecovery("ALTER TABLE");
-	vp_call(psprintf("SELECT vertical_partition_internal.lock_all('{%u,%u,%u}', true, false)",
-					 ddl->view, ddl->layout.hot, ddl->layout.cold));
+	vp_prevent_ddl("ALTER TABLE");
+	vp_call(psprintf("SELECT vertical_partition_internal.lock_all('{%u,%u,%u}', %s, false)",
+					 ddl->view, ddl->layout.hot, ddl->layout.cold,
+					 hot_readers ? "'{f,f,t}'" : "'{t,t,t}'"));
 	vp_refresh_split(ddl, ddl->view);
 	if (ddl->owner != owner || ddl->layout.hot != hot || ddl->layout.cold != cold || !vp_carries(ddl))
 		vp_changed(get_rel_name(ddl->view));
+}
+
+/*
+ * Wait until no other session gives a name to a constraint of the split table.
+ * No two constraints of both parts may have the same name, and a command that
+ * changes only one part does not lock the other one.  Call this after the
+ * command has named the constraint, and then look for its name in both parts:
+ * a command that waits for a lock on a part must not hold this lock.
+ */
+void
+vp_lock_constraint_names(const VpDdl *ddl)
+{
+	LockDatabaseObject(RelationRelationId, ddl->view, NAMES_LOCK, ExclusiveLock);
+	CommandCounterIncrement();
 }

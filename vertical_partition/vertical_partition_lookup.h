@@ -38,6 +38,8 @@ extern VpDdl *vp_find_split(RangeVar *name);
 extern VpDdl *vp_find_any_split(RangeVar *name);
 extern VpDdl *vp_hold_split(RangeVar *name);
 extern void vp_refresh_split(VpDdl *ddl, Oid view);
-extern void vp_lock_split(VpDdl *ddl);
+extern void vp_prevent_ddl(const char *command);
+extern void vp_lock_split(VpDdl *ddl, bool hot_readers);
+extern void vp_lock_constraint_names(const VpDdl *ddl);
 
 #endif							/* VERTICAL_PARTITION_LOOKUP_H */

@@ -317,6 +317,162 @@ SQL
 		"the second session is refused: $do[1]");
 }
 
+# Sessions must not wait for each other.  Create a.t anew, with row pointers.  The sessions run their
+# statements one after the other, each as soon as the one before waits.  The first session then runs
+# its last statement, and the others go on.  Return the messages of all sessions.
+sub together
+{
+	my ($first, $others, $last, %options) = @_;
+	my $settings = $options{settings} // '';
+
+	$node->safe_psql('postgres', <<"SQL");
+SET client_min_messages = error;
+$settings;
+DROP SCHEMA IF EXISTS a CASCADE;
+CREATE SCHEMA a AUTHORIZATION owner;
+SET ROLE owner;
+CREATE TABLE a.u (id int PRIMARY KEY);
+CREATE TABLE a.t (id int PRIMARY KEY, x int, y int, big text);
+INSERT INTO a.t SELECT i, i, i, 'big ' || i FROM generate_series(1, 20) i;
+CREATE FUNCTION a.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION a.wait(int) RETURNS boolean LANGUAGE plpgsql
+  AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN true; END';
+SELECT vertical_partition.split('a.t', '{big,y}', 'row_pointer');
+SQL
+	my ($one, @others) =
+	  map {
+		$node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0)
+	  } 0 .. @$others;
+	$_->query_safe("SET client_min_messages = error; $settings") foreach $one, @others;
+	$one->query_safe("BEGIN; $first");
+	for my $i (0 .. $#others)
+	{
+		$others[$i]->query_until(qr/^begun$/m, "\\echo begun\n$others->[$i];\n\\echo done\n");
+		$node->poll_query_until('postgres',
+			'SELECT count(DISTINCT pid) > ' . $i . ' FROM pg_locks WHERE NOT granted')
+		  or die "nobody waits: $others->[$i]";
+	}
+	$one->query($last);
+	$one->query('COMMIT');
+	$_->query_until(qr/^done$/m, '') foreach @others;
+	my $said = join '', map { $_->{stderr} } $one, @others;
+	$_->quit foreach $one, @others;
+	return $said;
+}
+
+# The view has the key of the hot part, so a new primary key of the hot part changes the view.
+foreach my $constraint (
+	'ADD CONSTRAINT waits CHECK (a.wait(x))',
+	'ADD CONSTRAINT waits CHECK (a.wait(x)), DROP CONSTRAINT t_pkey CASCADE, ADD CONSTRAINT k PRIMARY KEY (id)'
+  )
+{
+	foreach my $other (
+		'CREATE TRIGGER t INSTEAD OF DELETE ON a.t FOR EACH ROW EXECUTE FUNCTION a.f()',
+		'CREATE TRIGGER t AFTER DELETE ON a.t FOR EACH STATEMENT EXECUTE FUNCTION a.f()',
+		'BEGIN; LOCK TABLE a.t IN SHARE MODE; COMMIT')
+	{
+		is( together(
+				'SELECT pg_advisory_xact_lock(1)',
+				[ "ALTER TABLE a.t_hot $constraint", $other ],
+				'SELECT 1'),
+			'',
+			"hot part: $constraint, beside $other");
+	}
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT conname FROM pg_constraint WHERE conrelid = 'a.t'::regclass AND contype = 'p'}
+		),
+		$constraint =~ /PRIMARY/ ? 'k' : 't_pkey',
+		"hot part: $constraint: the key of the view");
+}
+is( together(
+		q{COMMENT ON VIEW a.t IS 'locked'},
+		['ALTER TABLE a.t_hot RENAME CONSTRAINT t_pkey TO k'],
+		'SELECT 1'),
+	'',
+	'a new name of the primary key waits for a command on the view');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT conname FROM pg_constraint WHERE conrelid = 'a.t'::regclass AND contype = 'p'}),
+	'k',
+	'the view gets the name');
+is( together(
+		'LOCK TABLE a.t_hot IN ACCESS EXCLUSIVE MODE',
+		['BEGIN; LOCK TABLE a.t IN SHARE MODE; COMMIT'],
+		'ALTER TABLE a.t_hot ADD CONSTRAINT positive CHECK (x > 0)',
+		settings => 'SET vertical_partition.declare_keys = off'),
+	'',
+	'LOCK TABLE beside a constraint of the hot part, while the view has no key');
+
+# relink() follows a command that rewrites the cold part, and locks the whole table.
+my $whole =
+  q{SELECT (SELECT pointers_valid FROM vertical_partition.status WHERE relation = 'a.t'::regclass), count(*), max(big) FROM a.t};
+foreach my $write (
+	q{UPDATE a.t SET x = 0, big = 'new' WHERE id = 1},
+	q{WITH l AS (SELECT id, big FROM a.t WHERE id = 1 FOR UPDATE) UPDATE a.t SET big = 'new' FROM l WHERE t.id = l.id}
+  )
+{
+	is( together(
+			'LOCK TABLE a.t_cold IN ACCESS SHARE MODE',
+			[ 'ALTER TABLE a.t_cold SET UNLOGGED', $write ],
+			'SELECT 1'),
+		'',
+		"a rewrite of the cold part beside $write");
+	is($node->safe_psql('postgres', $whole), 't|20|new', 'both have taken effect');
+}
+is( together(
+		'ALTER TABLE a.t_cold ADD CONSTRAINT filled CHECK (big IS NOT NULL)',
+		['SELECT max(big) FROM a.t'],
+		'ALTER TABLE a.t_cold SET UNLOGGED'),
+	'',
+	'a transaction that changes the cold part twice, beside a reader');
+is($node->safe_psql('postgres', $whole), 't|20|big 9', 'the pointers are valid');
+
+# Two sessions give the same name to constraints of different parts.
+foreach my $name (
+	[ 'ALTER TABLE a.t ADD CONSTRAINT c FOREIGN KEY (y) REFERENCES a.u NOT VALID', '' ],
+	[
+		'ALTER TABLE a.t RENAME CONSTRAINT d TO c',
+		'ALTER TABLE a.t ADD CONSTRAINT d FOREIGN KEY (y) REFERENCES a.u NOT VALID'
+	])
+{
+	my ($statement, $before) = @$name;
+	my $add = 'ALTER TABLE a.t ADD CONSTRAINT c FOREIGN KEY (x) REFERENCES a.u NOT VALID';
+	like(
+		together($before ? "$before; COMMIT; BEGIN; $add" : $add, [$statement], 'SELECT 1'),
+		qr/constraint "c" for relation "t" already exists/,
+		"the name is refused: $statement");
+}
+
+# While a command for a part waits, another table gets the part's name.
+is( together(
+		'ALTER TABLE a.t_cold RENAME TO other; CREATE TABLE a.t_cold (id int)',
+		['ALTER TABLE a.t_cold SET (fillfactor = 80)'],
+		'ALTER TABLE a.other SET UNLOGGED'),
+	'',
+	'a command for the cold part, whose name another table gets');
+is( together(
+		'ALTER TABLE a.t ADD FOREIGN KEY (x) REFERENCES a.u ON DELETE CASCADE NOT VALID; ALTER TABLE a.t_hot RENAME TO other; CREATE TABLE a.t_hot (id int)',
+		['ALTER TABLE a.t_hot SET (fillfactor = 80)'],
+		'SELECT 1'),
+	'',
+	'a command for the hot part, whose name another table gets');
+
+# One session builds an index and then adds a foreign key, while another one adds a foreign key.
+is( together(
+		'CREATE INDEX ON a.t (x)',
+		['ALTER TABLE a.t ADD CONSTRAINT c FOREIGN KEY (x) REFERENCES a.u NOT VALID'],
+		'ALTER TABLE a.t ADD CONSTRAINT d FOREIGN KEY (x) REFERENCES a.u NOT VALID'),
+	'',
+	'an index and a foreign key beside a foreign key');
+# One session has read the table before both add a constraint.
+is( together(
+		'SELECT FROM a.t',
+		['ALTER TABLE a.t ADD CONSTRAINT c CHECK (x > 0)'],
+		'ALTER TABLE a.t ADD COLUMN z int'),
+	'',
+	'a transaction that has read the table adds a column beside a constraint');
+
 # If the script of an extension changes a split table, the table does not become a member of the
 # extension.
 $node->safe_psql('postgres', 'CREATE TABLE s (id int PRIMARY KEY, a int, c text)');

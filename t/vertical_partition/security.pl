@@ -568,7 +568,7 @@ my %refused = (
 	q{lock('role_a.own'::regclass, NULL, true, NULL)} => 'must be owner of table own',
 	q{lock('role_a.own'::regclass, 'role_a.granted'::regclass, true, NULL)} =>
 	  'must be owner of table granted',
-	q{lock_all(ARRAY['role_a.own'::regclass::oid], true, true)} => 'must be owner of table own',
+	q{lock_all(ARRAY['role_a.own'::regclass::oid], '{t}', true)} => 'must be owner of table own',
 	q{execute_as('role_a'::regrole, 'SELECT 1')} => 'must be able to SET ROLE "role_a"',
 	q{execute_as(1, 'SELECT 1')} => 'role with OID 1 does not exist',
 	q{run('role_a'::regrole, '{SELECT 1}')} => 'must be able to SET ROLE "role_a"',
