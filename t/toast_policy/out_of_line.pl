@@ -133,7 +133,14 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 
-my $run = sprintf "SELECT run(%d);\n", $statements / 10;
+# Each statement creates a temporary table, which stays locked until the transaction ends.
+my $batch = 200;
+my $left = int($statements / 10);
+my $run = '';
+for (; $left > 0; $left -= $batch)
+{
+	$run .= sprintf "SELECT run(%d);\n", $left < $batch ? $left : $batch;
+}
 my $steps = 0;
 for my $between (
 	'VACUUM d',
