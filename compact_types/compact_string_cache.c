@@ -11,7 +11,8 @@
  * exists no longer than a statement, in most cases, and the columns of a table
  * do not share it.  A statement with few rows does not create it.  A column
  * whose strings hardly ever repeat uses it only for one string in 17, to notice
- * a change.
+ * a change.  A plan can have very many such functions, for example one for each
+ * partition that it reads, so the number of caches is limited.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,12 +30,16 @@
 #include "compact_trained.h"
 
 /* Strings that a function encodes before it gets a cache. */
-#define WARM_UP			64
+#define WARM_UP			256
+
+/* Caches with memory that a backend has at the same time, of some 100 kB each */
+#define MAX_CACHES		64
 
 /*
  * After that many lookups, the cache is left unused for PAUSE strings if less
  * than one lookup in LEAST_HITS has found its string.  A lookup that finds
- * nothing takes less than that fraction of the time to encode a string.
+ * nothing takes less than that fraction of the time to encode a string with a
+ * dictionary.  A string that is packed without a dictionary is not kept.
  */
 #define WINDOW			512
 #define PAUSE			(16 * WINDOW)
@@ -63,20 +68,25 @@ typedef struct CachedSet
 struct CompactStringCache
 {
 	MemoryContext context;
-	CachedSet  *sets;			/* NULL during the warm-up */
+	CachedSet  *sets;			/* NULL if it is not used */
 	uint8	   *oldest;			/* of each set: number of its oldest string */
+	MemoryContextCallback callback; /* counts it out at the end */
+	bool		registered;
 	uint64		codec;			/* serial number of the codec, or 0 */
 	int			pause;			/* strings for which it is not used */
 	int			lookups;		/* since the last pause or window */
 	int			hits;
 };
 
+/* Caches with memory */
+static int	num_caches = 0;
+
 StaticAssertDecl(SET_SIZE == 2, "only one string of a set is not the oldest");
 StaticAssertDecl(CACHED_BYTES <= PG_UINT16_MAX, "lengths do not fit");
 
 /*
  * Return a new cache, allocated in the context, as all that belongs to it will
- * be: some 100 kB after the warm-up.
+ * be.
  */
 CompactStringCache *
 compact_string_cache_create(MemoryContext context)
@@ -96,10 +106,56 @@ encode(int number, TrainedCodec *codec, const char *str, int len)
 	return codec ? compact_trained_encode(number, codec, str, len) : compact_text_encode(str, len);
 }
 
+/* Count out a cache whose memory is freed with its context. */
+static void
+count_out(void *arg)
+{
+	CompactStringCache *cache = (CompactStringCache *) arg;
+
+	if (cache->sets)
+		num_caches--;
+	cache->sets = NULL;
+}
+
+/* Leave the cache unused for a while. */
+static void
+stop_using(CompactStringCache *cache)
+{
+	cache->pause = PAUSE;
+	if (cache->sets == NULL)
+		return;
+	pfree(cache->sets);
+	pfree(cache->oldest);
+	cache->sets = NULL;
+	num_caches--;
+}
+
+/* Give memory to the cache.  Return false if there are too many caches. */
+static bool
+start_using(CompactStringCache *cache)
+{
+	if (num_caches >= MAX_CACHES)
+		return false;
+	if (!cache->registered)
+	{
+		cache->callback.func = count_out;
+		cache->callback.arg = cache;
+		MemoryContextRegisterResetCallback(cache->context, &cache->callback);
+		cache->registered = true;
+	}
+	cache->oldest = MemoryContextAllocZero(cache->context, NUM_SETS);
+	cache->sets = MemoryContextAllocZero(cache->context, NUM_SETS * sizeof(CachedSet));
+	num_caches++;
+
+	return true;
+}
+
 /* Count a string.  Return true if the cache is to be used for it. */
 static bool
-is_used(CompactStringCache *cache)
+is_used(CompactStringCache *cache, const TrainedCodec *codec)
 {
+	uint64		serial = codec ? trained_codec_serial(codec) : 0;
+
 	if (cache->pause > 0)
 	{
 		cache->pause--;
@@ -113,29 +169,22 @@ is_used(CompactStringCache *cache)
 		cache->hits = 0;
 		if (!pays)
 		{
-			cache->pause = PAUSE - 1;
+			stop_using(cache);
 			return false;
 		}
 	}
+	if (cache->sets == NULL && !start_using(cache))
+	{
+		stop_using(cache);
+		return false;
+	}
+	/* forget all strings that were encoded with another codec */
+	if (cache->codec != serial)
+		memset(cache->sets, 0, NUM_SETS * sizeof(CachedSet));
+	cache->codec = serial;
 	cache->lookups++;
 
 	return true;
-}
-
-/* Forget all strings if they were not encoded with this codec. */
-static void
-prepare(CompactStringCache *cache, const TrainedCodec *codec)
-{
-	uint64		serial = codec ? trained_codec_serial(codec) : 0;
-
-	if (cache->sets == NULL)
-	{
-		cache->oldest = MemoryContextAllocZero(cache->context, NUM_SETS);
-		cache->sets = MemoryContextAllocZero(cache->context, NUM_SETS * sizeof(CachedSet));
-	}
-	else if (cache->codec != serial)
-		memset(cache->sets, 0, NUM_SETS * sizeof(CachedSet));
-	cache->codec = serial;
 }
 
 /*
@@ -153,10 +202,9 @@ compact_string_cache_encode(CompactStringCache *cache, int number, TrainedCodec 
 	int			set;
 	Size		size;
 
-	if (cache == NULL || len < 1 || len >= CACHED_BYTES || !is_used(cache))
+	if (cache == NULL || len < 1 || len >= CACHED_BYTES || !is_used(cache, codec))
 		return encode(number, codec, str, len);
 
-	prepare(cache, codec);
 	hash = hash_bytes((const unsigned char *) str, len);
 	set = hash % NUM_SETS;
 	for (int i = 0; i < SET_SIZE; i++)
@@ -175,7 +223,7 @@ compact_string_cache_encode(CompactStringCache *cache, int number, TrainedCodec 
 
 	result = encode(number, codec, str, len);
 	size = VARSIZE(result) - VARHDRSZ;
-	if (len + size <= CACHED_BYTES)
+	if (len + size <= CACHED_BYTES && (codec != NULL || !compact_text_is_packed(result)))
 	{
 		cached = &cache->sets[set].strings[cache->oldest[set]];
 		cache->oldest[set] = 1 - cache->oldest[set];

@@ -812,6 +812,18 @@ compact_text_to_text(struct varlena *value)
 	return result;
 }
 
+/*
+ * Return true if the string is packed four bits a character, or is a UUID:
+ * making the value took little time.
+ */
+bool
+compact_text_is_packed(struct varlena *value)
+{
+	uint8		tag = VARSIZE_ANY_EXHDR(value) > 0 ? (uint8) *VARDATA_ANY(value) : 0;
+
+	return (tag >= TAG_NIBBLE && tag <= TAG_NIBBLE_LAST) || tag == TAG_UUID;
+}
+
 /* Return the name of a value's codec, for users who inspect their data. */
 const char *
 compact_text_codec_name(struct varlena *value)

@@ -2,13 +2,6 @@
 -- the same as those of statements that make too few values for that.
 \set VERBOSITY terse
 CREATE TABLE strings (id int, t text);
--- two strings of the same length that have the same hash value
-CREATE TABLE hashed AS SELECT 'collision ' || i AS t, hashtext('collision ' || i) AS h FROM generate_series(100000, 499999) i;
-CREATE TABLE collision AS SELECT min(a.t) AS a, max(a.t) AS b FROM hashed a GROUP BY h HAVING count(*) > 1 ORDER BY 1 LIMIT 1;
-SELECT count(*), bool_and(hashtext(a) = hashtext(b) AND a <> b) FROM collision;
-INSERT INTO strings SELECT 10000 + i, CASE i % 2 WHEN 0 THEN a ELSE b END FROM collision, generate_series(1, 200) i;
-DROP TABLE hashed, collision;
-
 INSERT INTO strings
   -- strings that occur often, of all lengths around the limits, which encode well, badly and not at all
   SELECT i, CASE i % 7
@@ -19,8 +12,17 @@ INSERT INTO strings
     WHEN 4 THEN 'GET'
     WHEN 5 THEN (i % 300)::text
     ELSE left(repeat(chr(200 + i % 20), 100), 40 + i % 60) END
-  FROM generate_series(1, 3000) i
-UNION ALL SELECT 3000 + i, CASE i % 3 WHEN 0 THEN '' WHEN 1 THEN NULL ELSE ' ' END FROM generate_series(1, 30) i
+  FROM generate_series(1, 3000) i;
+
+-- two strings of the same length that have the same hash value
+CREATE TABLE hashed AS SELECT 'collision ' || i AS t, hashtext('collision ' || i) AS h FROM generate_series(100000, 499999) i;
+CREATE TABLE collision AS SELECT min(a.t) AS a, max(a.t) AS b FROM hashed a GROUP BY h HAVING count(*) > 1 ORDER BY 1 LIMIT 1;
+SELECT count(*), bool_and(hashtext(a) = hashtext(b) AND a <> b) FROM collision;
+INSERT INTO strings SELECT 10000 + i, CASE i % 2 WHEN 0 THEN a ELSE b END FROM collision, generate_series(1, 200) i;
+DROP TABLE hashed, collision;
+
+INSERT INTO strings
+SELECT 3000 + i, CASE i % 3 WHEN 0 THEN '' WHEN 1 THEN NULL ELSE ' ' END FROM generate_series(1, 30) i
 -- strings that occur once
 UNION ALL SELECT 3100 + i, 'only once: ' || i FROM generate_series(1, 1000) i
 -- more strings than there are places, several times
@@ -62,8 +64,14 @@ SELECT count(*) AS differences FROM rewritten r FULL JOIN many m USING (id)
 WHERE (r.t, r.d) IS DISTINCT FROM (m.c, m.d);
 
 -- A string that is too long is an error, also if the statement has cut it to a string that it knows.
-INSERT INTO few (l) SELECT repeat('x', 100 + i / 200) FROM generate_series(1, 300) i;
+INSERT INTO few (l) SELECT repeat('x', 100 + i / 500) FROM generate_series(1, 600) i;
 SELECT count(DISTINCT x) FROM (SELECT t::compact_text(5) AS x FROM strings WHERE t LIKE 'an often%' OFFSET 0) s;
+
+-- more functions in one statement than there may be caches
+SELECT 'SELECT count(*) FROM strings WHERE ' ||
+  string_agg(format('(t || %1$L)::compact_text::text IS DISTINCT FROM t || %1$L', i), ' OR ' ORDER BY i) AS statement
+FROM generate_series(1, 80) i \gset
+:statement;
 
 DROP TABLE strings, many, few, copied, rewritten;
 DROP EXTENSION trained_text1 CASCADE;
