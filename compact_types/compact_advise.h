@@ -65,6 +65,8 @@ typedef struct AdviseOptions
 	bool		fixed_varchar;	/* compact_charN for varchar and text columns
 								 * whose strings all have one length */
 	bool		round_seconds;	/* include timestamps that may have fractions */
+	bool		train;			/* dictionaries will be trained: propose
+								 * compact_text also where it saves little */
 	int			sample_pages;	/* read at most so many pages; 0: all */
 	bool		predict;		/* simulate the pages */
 	bool		whole_views;	/* look for every view that convert() could
@@ -131,6 +133,8 @@ typedef struct AdviseColumn
 	FmgrInfo	cast;			/* cast to the type, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* saves nothing in today's column order */
+	char	   *little;			/* why compact_text does not pay without a
+								 * dictionary of the column, or NULL */
 	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
 	bool		noted;			/* goes back to the type that a note names */
 	bool		outdated;		/* no longer has the type it was converted to */

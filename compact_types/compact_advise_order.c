@@ -229,10 +229,12 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 			double		before = column->bytes_before;
 
 			if (column->bytes_after > before)
-				compact_advise_keep(column, "compact_text would be larger than compressed text");
+				column->little = "compact_text would be larger than compressed text";
 			else if (column->bytes_after > (1.0 - MIN_TEXT_SAVING) * before)
-				compact_advise_keep(column, psprintf("compact_text would save only %.1f %% of the column",
-													 100.0 * (1.0 - column->bytes_after / before)));
+				column->little = psprintf("compact_text would save only %.1f %% of the column",
+										  100.0 * (1.0 - column->bytes_after / before));
+			if (column->little && !advice->options.train)
+				compact_advise_keep(column, column->little);
 		}
 	}
 
@@ -257,9 +259,13 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 			uint64		without;
 			double		saved;
 
-			/* keep compact_charN and decimals, which are also faster */
+			/*
+			 * keep compact_charN and decimals, which are also faster, and
+			 * strings that will get a dictionary
+			 */
 			if (!compact_advise_converts(advice, column) ||
-				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL)
+				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL ||
+				(column->kind == ADVISE_TEXT && advice->options.train))
 				continue;
 			CHECK_FOR_INTERRUPTS();
 			for (int r = 0; r < nrows; r++)

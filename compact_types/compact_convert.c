@@ -59,6 +59,7 @@
 #include "compact_advise.h"
 #include "compact_convert.h"
 #include "compact_ddl.h"
+#include "compact_trained.h"
 #include "compact_types_compat.h"
 
 /*
@@ -121,6 +122,17 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
+/* Report that a named column has no proposal. */
+static void
+no_compact_type(const Advice *advice, const char *name, const char *reason)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("there is no compact type to convert column \"%s\" of table \"%s\" to",
+					name, RelationGetRelationName(advice->rel)),
+			 errdetail("The advice says: %s.", reason)));
+}
+
 /*
  * Mark the columns to convert: the named ones, or else all columns that have a
  * proposal and need not be named.
@@ -150,11 +162,7 @@ compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 							name, RelationGetRelationName(advice->rel)),
 					 errdetail_internal("%s", column->reason)));
 		if (column->kind == ADVISE_KEEP)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("there is no compact type to convert column \"%s\" of table \"%s\" to",
-							name, RelationGetRelationName(advice->rel)),
-					 errdetail("The advice says: %s.", column->reason)));
+			no_compact_type(advice, name, column->reason);
 		chosen[column - advice->columns] = true;
 	}
 
@@ -303,17 +311,51 @@ check_table(Oid relid)
 }
 
 /*
+ * Train a dictionary for a column that would become compact_text, and create
+ * it with a type.  If a dictionary would save too little, the column becomes
+ * compact_text, unless that saves too little as well.  Then return false.  Add
+ * a message to *skipped if there is no dictionary.
+ */
+static bool
+train_type(Advice *advice, AdviseColumn *column, const ConvertOptions *options,
+		   List **skipped)
+{
+	char	   *name = compact_trained_train(advice->rel, column->att->attnum, advice->nspid);
+	AdviseType	type;
+
+	if (name)
+	{
+		if (!compact_advise_find_type(advice, name, &type) || !OidIsValid(type.typid))
+			elog(ERROR, "type \"%s\" was not created", name);
+		type.typmod = column->type.typmod;
+		column->type = type;
+	}
+	else if (column->little && !options->all)
+		no_compact_type(advice, NameStr(column->att->attname), column->little);
+	else
+		*skipped = lappend(*skipped,
+						   psprintf("no dictionary was created for column \"%s\" of relation \"%s\"",
+									NameStr(column->att->attname), RelationGetRelationName(advice->rel)));
+
+	return name || !column->little;
+}
+
+/*
  * Create the chosen types that do not exist yet.  Then look up their OID and
- * properties, which the advice could not know.
+ * properties, which the advice could not know.  Deselect the columns for which
+ * the training has found no type.
  */
 static void
-create_types(Advice *advice, const bool *chosen)
+create_types(Advice *advice, bool *chosen, const ConvertOptions *options,
+			 List **skipped)
 {
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
 		AdviseType	type;
 
+		if (chosen[i] && options->train && column->kind == ADVISE_TEXT)
+			chosen[i] = train_type(advice, column, options, skipped);
 		if (!chosen[i] || OidIsValid(column->type.typid))
 			continue;
 		if (!compact_advise_find_type(advice, column->type.name, &type) ||
@@ -679,7 +721,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 	{
 		Oid			owner = advice->rel->rd_rel->relowner;
 
-		create_types(advice, chosen);
+		create_types(advice, chosen, options, &skipped);
 		compact_advise_check_indexes(advice);
 		if (options->skip_blocked)
 			skipped = list_concat(skipped, skip_blocked(advice, chosen));
@@ -747,11 +789,12 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 /*
  * compact_types.convert(relation regclass, columns name[], narrow bool,
  * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
- * update_statistics bool) returns setof record
+ * update_statistics bool, train bool) returns setof record
  *
  * Change the columns to the types that advise() proposes for all rows of the
- * table, in one rewrite; NULL in columns stands for all columns.  Return a row
- * for each changed column and each re-created view.  Errors: 42501 if the
+ * table, in one rewrite; NULL in columns stands for all columns.  With train,
+ * train a dictionary for each column that would become compact_text.  Return a
+ * row for each changed column and each re-created view.  Errors: 42501 if the
  * caller does not own the table, 25001 in a transaction of isolation level
  * REPEATABLE READ or SERIALIZABLE, 2BP01 for dependencies that cannot be
  * carried over, 55000 for a column without a proposal; also the errors of
@@ -776,6 +819,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	options.round_seconds = PG_GETARG_BOOL(5);
 	how.skip_blocked = PG_GETARG_BOOL(6);
 	how.update_statistics = PG_GETARG_BOOL(7);
+	how.train = options.train = PG_GETARG_BOOL(8);
 
 	compact_convert_lock_table(relid);
 

@@ -24,6 +24,7 @@ typedef struct ConvertOptions
 	bool		all;			/* columns were not named */
 	bool		skip_blocked;	/* do not convert blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
+	bool		train;			/* give strings a type with a dictionary */
 	List	  **views;			/* if not NULL, add the OIDs of re-created
 								 * views here, and not to the result */
 } ConvertOptions;

@@ -13,6 +13,8 @@
 #ifndef COMPACT_TRAINED_H
 #define COMPACT_TRAINED_H
 
+#include "utils/rel.h"
+
 #include "compact_trained_codec.h"
 
 /* The greatest N of a type trained_textN; a value contains N. */
@@ -40,6 +42,9 @@ extern TrainedCodec *compact_trained_codec_for_new(int number, Oid typid);
 extern int	compact_trained_type_number(Oid typid);
 extern Oid	compact_trained_dictionary(int number);
 extern int	compact_trained_template_number(Oid template);
+
+/* compact_trained_sample.c */
+extern char *compact_trained_train(Relation rel, AttrNumber attnum, Oid functions);
 
 /* compact_trained_guard.c */
 struct List;					/* avoid including nodes/pg_list.h here */

@@ -54,6 +54,10 @@
 #define MAX_SAMPLE_BYTES	(8 * 1024 * 1024)
 #define FETCH_ROWS			1000
 
+/* What convert() uses: the default arguments of train() */
+#define DEFAULT_SYMBOLS		12000
+#define DEFAULT_SAMPLE_ROWS	100000
+
 /* Rows of a block, if the table was never analyzed. */
 #define UNKNOWN_ROWS_PER_BLOCK	50
 
@@ -90,6 +94,16 @@ typedef struct Sizes
 	double		compact_text;
 	double		trained;
 } Sizes;
+
+/* What a training has found. */
+typedef struct Training
+{
+	Sample		sample;			/* without the judged values */
+	Sizes		sizes;
+	int			symbols;
+	Size		len;			/* of the dictionary, in bytes */
+	double		saved;			/* bytes of the column */
+} Training;
 
 /*
  * Check that the relation and the column can be used.  Call this function
@@ -445,6 +459,66 @@ alter_statement(Relation rel, AttrNumber attnum, const char *type)
 }
 
 /*
+ * Train a dictionary on a sample of the column's values.  If "create" is true
+ * and the dictionary saves more than it takes, create it, with a type of its
+ * own, and set *typid; otherwise set *typid to InvalidOid.  functions is the
+ * schema of the functions of compact_types.  The caller is connected to SPI.
+ */
+static void
+train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
+			 bool create, Oid functions, Training *training, Oid *typid)
+{
+	uint8	   *stored;
+	Size		len;
+	double		saved;
+
+	read_sample(rel, attnum, sample_rows, &training->sample);
+	stored = train_and_judge(&training->sample, max_symbols, &len, &training->symbols,
+							 &training->sizes);
+	*typid = InvalidOid;
+	saved = (Min(training->sizes.now, training->sizes.compact_text) - training->sizes.trained) *
+		Max(training->sample.rows, training->sample.n);
+	training->len = len;
+	training->saved = Max(saved, 0);
+	if (create && saved > (double) len)
+	{
+		Advice		advice;
+		int			number;
+
+		memset(&advice, 0, sizeof(advice));
+		advice.cxt = CurrentMemoryContext;
+		compact_advise_connect(&advice);
+		number = create_type(advice.type_schema);
+		create_dictionary(number, functions, stored, len);
+		CommandCounterIncrement();
+		*typid = compact_trained_type(functions, number);
+	}
+}
+
+/*
+ * Train a dictionary for a column of a table that convert() has locked, and
+ * create it with a type of its own.  Return the name of the type, or NULL if a
+ * dictionary would save less than it takes.  The caller is connected to SPI.
+ */
+char *
+compact_trained_train(Relation rel, AttrNumber attnum, Oid functions)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "compact_types training",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	Training	training;
+	Oid			typid;
+
+	train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, true, functions,
+				 &training, &typid);
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
+
+	return OidIsValid(typid) ? compact_trained_name(compact_trained_type_number(typid)) : NULL;
+}
+
+/*
  * compact_types.train(relation regclass, column_name name, max_symbols int4,
  *   sample_rows int4, estimate_only bool, OUT type regtype, OUT symbols int4,
  *   OUT sampled_values int8, OUT value_bytes_now float8,
@@ -469,19 +543,13 @@ compact_types_train(PG_FUNCTION_ARGS)
 	int			max_symbols = PG_GETARG_INT32(2);
 	int			sample_rows = PG_GETARG_INT32(3);
 	bool		estimate_only = PG_GETARG_BOOL(4);
-	Advice		advice;
 	TupleDesc	tupdesc;
 	Datum		values[7];
 	bool		nulls[7] = {false};
 	Relation	rel;
 	AttrNumber	attnum;
-	Sample		sample;
-	Sizes		sizes;
-	uint8	   *stored;
-	Size		len;
-	int			symbols;
-	double		saved;
-	bool		create;
+	Training	training;
+	Oid			typid;
 	int			nestlevel;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
@@ -504,43 +572,27 @@ compact_types_train(PG_FUNCTION_ARGS)
 	nestlevel = compact_ddl_set_gucs();
 	if (!RecoveryInProgress())
 		compact_ddl_hold_schema_name(RelationGetNamespace(rel));
-	read_sample(rel, attnum, sample_rows, &sample);
-	stored = train_and_judge(&sample, max_symbols, &len, &symbols, &sizes);
+	train_column(rel, attnum, max_symbols, sample_rows, !estimate_only,
+				 get_func_namespace(fcinfo->flinfo->fn_oid), &training, &typid);
 
-	values[1] = Int32GetDatum(symbols);
-	values[2] = Int64GetDatum(sample.n);
-	values[3] = Float8GetDatum(sizes.now);
-	values[4] = Float8GetDatum(sizes.compact_text);
-	values[5] = Float8GetDatum(sizes.trained);
-	nulls[3] = nulls[4] = nulls[5] = (sizes.now == 0);
-	saved = (Min(sizes.now, sizes.compact_text) - sizes.trained) *
-		Max(sample.rows, sample.n);
-	create = !estimate_only && saved > (double) len;
-	nulls[0] = nulls[6] = !create;
-	if (create)
-	{
-		Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
-		int			number;
-		Oid			typid;
-
-		memset(&advice, 0, sizeof(advice));
-		advice.cxt = CurrentMemoryContext;
-		compact_advise_connect(&advice);
-		number = create_type(advice.type_schema);
-		create_dictionary(number, functions, stored, len);
-		CommandCounterIncrement();
-		typid = compact_trained_type(functions, number);
-		values[0] = ObjectIdGetDatum(typid);
+	values[0] = ObjectIdGetDatum(typid);
+	values[1] = Int32GetDatum(training.symbols);
+	values[2] = Int64GetDatum(training.sample.n);
+	values[3] = Float8GetDatum(training.sizes.now);
+	values[4] = Float8GetDatum(training.sizes.compact_text);
+	values[5] = Float8GetDatum(training.sizes.trained);
+	nulls[3] = nulls[4] = nulls[5] = (training.sizes.now == 0);
+	nulls[0] = nulls[6] = !OidIsValid(typid);
+	if (OidIsValid(typid))
 		values[6] = CStringGetTextDatum(alter_statement(rel, attnum,
 														format_type_be_qualified(typid)));
-	}
 	AtEOXact_GUC(true, nestlevel);
-	if (!create && !estimate_only)
+	if (!OidIsValid(typid) && !estimate_only)
 		ereport(NOTICE,
 				(errmsg("no dictionary was created for column \"%s\" of relation \"%s\"",
 						column, RelationGetRelationName(rel)),
 				 errdetail("The dictionary would have %zu bytes, and save %.0f bytes.",
-						   len, Max(saved, 0))));
+						   training.len, training.saved)));
 	table_close(rel, NoLock);
 	{
 		HeapTuple	tuple = heap_form_tuple(tupdesc, values, nulls);

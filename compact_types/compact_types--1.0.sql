@@ -194,17 +194,19 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.advise_table(regclass, name[], bool, bool, bool, bool, int4) IS
 'size of one table, or of each table, with the compact types that its columns could have';
 
--- Change the columns to the types that advise() proposes.
+-- Change the columns to the types that advise() proposes.  With train, first
+-- train a dictionary for each column that would become compact_text.
 CREATE FUNCTION compact_types.convert(relation regclass, columns name[] DEFAULT NULL,
   narrow bool DEFAULT false, narrow_keys bool DEFAULT false,
   fixed_varchar bool DEFAULT false, round_seconds bool DEFAULT false,
   skip_blocked bool DEFAULT false, update_statistics bool DEFAULT true,
+  train bool DEFAULT false,
   OUT relation regclass, OUT column_name name, OUT old_type text,
   OUT new_type text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_convert'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bool, bool, bool) IS
+COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bool, bool, bool, bool) IS
 'change the columns of a table to the compact types that are proposed';
 
 -- Part of convert(): count the rows that it has rewritten.

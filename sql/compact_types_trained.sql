@@ -305,6 +305,37 @@ RESET ROLE;
 DROP ROLE regress_trained_low;
 SELECT type FROM compact_types.train('plain', 'url');
 
+-- convert() trains dictionaries, and revert() knows the former types.
+CREATE TABLE shop (id int PRIMARY KEY, url text NOT NULL DEFAULT '/none', agent varchar(80) COLLATE "C" CHECK (agent <> ''), greek text, short text, word text, random text);
+INSERT INTO shop
+  SELECT i, 'https://www.example.org/catalog/' || (ARRAY['garden', 'kitchen', 'office'])[1 + i % 3] || '/item-' || i * 7919 % 100003 || '.html',
+    'Mozilla/5.0 (' || (ARRAY['X11; Linux x86_64', 'Windows NT 10.0; Win64; x64', 'Macintosh; Intel Mac OS X 10_15_7'])[1 + i % 3] || ') rv:' || i % 40,
+    'Καλημέρα κόσμε ' || i % 50, i % 10, 'a word', encode(sha256(i::text::bytea), 'base64')
+  FROM generate_series(1, 5000) i;
+CREATE INDEX shop_url ON shop (url text_pattern_ops);
+CREATE VIEW seen AS SELECT url, length(agent) AS length FROM shop WHERE agent LIKE 'Moz%';
+CREATE TABLE before AS TABLE shop;
+SELECT column_name, proposed_type, reason FROM compact_types.advise('shop') WHERE column_name <> 'id';
+SELECT compact_types.convert('shop', '{greek}');
+SELECT * FROM compact_types.convert('shop', '{short}', train => true);
+SELECT * FROM compact_types.convert('shop', train => true);
+\d shop
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'seen'::regclass ORDER BY attnum;
+SELECT compact_types.codec(url) AS url, compact_types.codec(agent) AS agent, compact_types.codec(greek) AS greek, compact_types.codec(word) AS word, count(*)
+FROM shop GROUP BY 1, 2, 3, 4 ORDER BY 5;
+SELECT count(*) AS differences FROM shop s FULL JOIN before b USING (id)
+WHERE (s.url::text, s.agent::text, s.greek::text, s.short::text, s.word::text, s.random::text) IS DISTINCT FROM (b.url, b.agent, b.greek, b.short, b.word, b.random);
+INSERT INTO shop (id, agent) VALUES (0, '');
+INSERT INTO shop (id, agent) VALUES (0, 'Mozilla/5.0') RETURNING url;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM shop WHERE url LIKE 'https://www.example.org/catalog/garden/item-1%';
+RESET enable_seqscan;
+SELECT * FROM compact_types.revert('shop');
+\d shop
+SELECT count(*) AS differences FROM shop s JOIN before b USING (id) WHERE s IS DISTINCT FROM b;
+DROP TABLE shop, before CASCADE;
+DROP EXTENSION trained_text4, trained_text5, trained_text6, trained_text7, trained_text8 CASCADE;
+
 DROP TABLE older, visits, plain;
 DROP EXTENSION trained_text1 CASCADE;
 DROP EXTENSION trained_text2;
