@@ -44,6 +44,7 @@
 #include "compact_advise.h"
 #include "compact_convert.h"
 #include "compact_ddl.h"
+#include "compact_trained.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -550,7 +551,9 @@ compact_advise_recreates_index(Relation index, Oid opclass, const AdviseColumn *
 	bool		is_trgm;
 	Oid			other = compact_trgm_class(opclass, column->type.typid, &is_trgm);
 
-	*needs_trgm = (is_trgm && !OidIsValid(other) && column->kind == ADVISE_TEXT);
+	/* no extension has a class for a type with a dictionary */
+	*needs_trgm = (is_trgm && !OidIsValid(other) && column->kind == ADVISE_TEXT &&
+				   compact_trained_number(column->type.name) == 0);
 
 	return (OidIsValid(other) || replaces_core_class(index, opclass, column)) &&
 		!OidIsValid(get_index_constraint(RelationGetRelid(index)));

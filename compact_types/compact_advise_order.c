@@ -259,13 +259,10 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 			uint64		without;
 			double		saved;
 
-			/*
-			 * keep compact_charN and decimals, which are also faster, and
-			 * strings that will get a dictionary
-			 */
+			/* keep compact_charN and decimals, which are also faster */
 			if (!compact_advise_converts(advice, column) ||
 				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL ||
-				(column->kind == ADVISE_TEXT && advice->options.train))
+				(advice->options.train && column->little))
 				continue;
 			CHECK_FOR_INTERRUPTS();
 			for (int r = 0; r < nrows; r++)
@@ -286,10 +283,15 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 		if (useless >= 0)
 		{
 			AdviseColumn *column = &advice->columns[useless];
+			char	   *reason = psprintf("%s would not shorten the rows, because of alignment%s",
+										  column->type.name,
+										  column->kind == ADVISE_TEXT ? " or TOAST" : "");
 
-			compact_advise_keep(column, psprintf("%s would not shorten the rows, because of alignment%s",
-												 column->type.name,
-												 column->kind == ADVISE_TEXT ? " or TOAST" : ""));
+			/* a dictionary may still pay */
+			if (advice->options.train && column->kind == ADVISE_TEXT)
+				column->little = reason;
+			else
+				compact_advise_keep(column, reason);
 			dropped = true;
 		}
 	} while (dropped);

@@ -342,6 +342,16 @@ bool
 compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)
 {
 	bool		found = false;
+	char	   *reason = "the table would grow, because TOAST makes its rows shorter than compact_text does";
+
+	/* a dictionary may still pay */
+	for (int i = 0; i < advice->ncolumns && advice->options.train; i++)
+	{
+		if (advice->columns[i].kind == ADVISE_TEXT)
+			advice->columns[i].little = reason;
+	}
+	if (advice->options.train)
+		return false;
 
 	for (int all = 0; all <= 1 && !found; all++)
 	{
@@ -360,7 +370,7 @@ compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)
 			}
 			if (all || growth > 0)
 			{
-				compact_advise_keep(column, "the table would grow, because TOAST makes its rows shorter than compact_text does");
+				compact_advise_keep(column, reason);
 				found = true;
 			}
 		}

@@ -313,49 +313,46 @@ check_table(Oid relid)
 /*
  * Train a dictionary for a column that would become compact_text, and create
  * it with a type.  If a dictionary would save too little, the column becomes
- * compact_text, unless that saves too little as well.  Then return false.  Add
- * a message to *skipped if there is no dictionary.
+ * compact_text, and a message is added to *messages.  Raise an error if
+ * compact_text saves too little as well.
  */
-static bool
-train_type(Advice *advice, AdviseColumn *column, const ConvertOptions *options,
-		   List **skipped)
+static void
+train_type(Advice *advice, AdviseColumn *column, List **messages)
 {
 	char	   *name = compact_trained_train(advice->rel, column->att->attnum, advice->nspid);
+	const char *column_name = NameStr(column->att->attname);
 	AdviseType	type;
 
-	if (name)
+	if (name == NULL && column->little)
+		no_compact_type(advice, column_name,
+						psprintf("%s, and a dictionary would save less than it takes", column->little));
+	if (name == NULL)
 	{
-		if (!compact_advise_find_type(advice, name, &type) || !OidIsValid(type.typid))
-			elog(ERROR, "type \"%s\" was not created", name);
-		type.typmod = column->type.typmod;
-		column->type = type;
+		*messages = lappend(*messages,
+							psprintf("column \"%s\" of table \"%s\" gets the type %s, because a dictionary would save less than it takes",
+									 column_name, RelationGetRelationName(advice->rel), column->type.name));
+		return;
 	}
-	else if (column->little && !options->all)
-		no_compact_type(advice, NameStr(column->att->attname), column->little);
-	else
-		*skipped = lappend(*skipped,
-						   psprintf("no dictionary was created for column \"%s\" of relation \"%s\"",
-									NameStr(column->att->attname), RelationGetRelationName(advice->rel)));
-
-	return name || !column->little;
+	if (!compact_advise_find_type(advice, name, &type) || !OidIsValid(type.typid))
+		elog(ERROR, "type \"%s\" was not created", name);
+	type.typmod = column->type.typmod;
+	column->type = type;
 }
 
 /*
  * Create the chosen types that do not exist yet.  Then look up their OID and
- * properties, which the advice could not know.  Deselect the columns for which
- * the training has found no type.
+ * properties, which the advice could not know.
  */
 static void
-create_types(Advice *advice, bool *chosen, const ConvertOptions *options,
-			 List **skipped)
+create_types(Advice *advice, const bool *chosen, bool train, List **messages)
 {
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
 		AdviseType	type;
 
-		if (chosen[i] && options->train && column->kind == ADVISE_TEXT)
-			chosen[i] = train_type(advice, column, options, skipped);
+		if (chosen[i] && train && column->kind == ADVISE_TEXT)
+			train_type(advice, column, messages);
 		if (!chosen[i] || OidIsValid(column->type.typid))
 			continue;
 		if (!compact_advise_find_type(advice, column->type.name, &type) ||
@@ -721,7 +718,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 	{
 		Oid			owner = advice->rel->rd_rel->relowner;
 
-		create_types(advice, chosen, options, &skipped);
+		create_types(advice, chosen, options->train, &skipped);
 		compact_advise_check_indexes(advice);
 		if (options->skip_blocked)
 			skipped = list_concat(skipped, skip_blocked(advice, chosen));
@@ -786,6 +783,31 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 	SPI_finish();
 }
 
+/* Raise an error if convert() cannot train dictionaries. */
+static void
+check_train(ArrayType *names, const ConvertOptions *how)
+{
+	if (names == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"train\" requires the argument \"columns\""),
+				 errdetail("Everybody can read the strings that a dictionary contains, and columns with different dictionaries cannot be compared."),
+				 errhint("Name the columns to train.")));
+
+	/* a blocker that is found after the training would leave the type unused */
+	if (how->skip_blocked)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"train\" and \"skip_blocked\" cannot be used together")));
+
+	/* only the transaction itself may use a dictionary before it commits */
+	if (GetCurrentTransactionNestLevel() > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("compact_types.convert() cannot train in a subtransaction"),
+				 errhint("Call the function outside of savepoints and exception blocks, or call compact_types.train() first, and commit.")));
+}
+
 /*
  * compact_types.convert(relation regclass, columns name[], narrow bool,
  * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
@@ -793,12 +815,13 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
  *
  * Change the columns to the types that advise() proposes for all rows of the
  * table, in one rewrite; NULL in columns stands for all columns.  With train,
- * train a dictionary for each column that would become compact_text.  Return a
- * row for each changed column and each re-created view.  Errors: 42501 if the
- * caller does not own the table, 25001 in a transaction of isolation level
- * REPEATABLE READ or SERIALIZABLE, 2BP01 for dependencies that cannot be
- * carried over, 55000 for a column without a proposal; also the errors of
- * advise() and of ALTER TABLE.
+ * train a dictionary for each named column that would become compact_text.
+ * Return a row for each changed column and each re-created view.  Errors: 22023
+ * for arguments that do not go together, 42501 if the caller does not own the
+ * table, 25001 in a transaction of isolation level REPEATABLE READ or
+ * SERIALIZABLE, and with train in a subtransaction, 2BP01 for dependencies that
+ * cannot be carried over, 55000 for a column without a proposal; also the
+ * errors of advise(), of train() and of ALTER TABLE.
  */
 PG_FUNCTION_INFO_V1(compact_types_convert);
 Datum
@@ -820,6 +843,9 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	how.skip_blocked = PG_GETARG_BOOL(6);
 	how.update_statistics = PG_GETARG_BOOL(7);
 	how.train = options.train = PG_GETARG_BOOL(8);
+
+	if (how.train)
+		check_train(names, &how);
 
 	compact_convert_lock_table(relid);
 

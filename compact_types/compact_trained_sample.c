@@ -84,6 +84,7 @@ typedef struct Sample
 	int		   *sizes;			/* of the values in the table */
 	int			n;
 	int			space;
+	double		seen;			/* rows of the table that were read */
 	double		rows;			/* of the table */
 } Sample;
 
@@ -187,6 +188,7 @@ add_values(Sample *sample, bool is_text, MemoryContext context)
 		struct varlena *value;
 		CompactTextString string;
 
+		sample->seen++;
 		if (isnull)
 			continue;
 		value = short_string(datum, is_text, &string);
@@ -253,6 +255,8 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 	char	   *query;
 	Oid			save_userid;
 	int			save_sec_context;
+	Oid			userid;
+	int			sec_context;
 	int			nestlevel;
 	Portal		portal;
 	Size		bytes = 0;
@@ -264,6 +268,7 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 		percent = 100.0 * sample->space / sample->rows;
 	sample->space += sample->space / 2;
 	sample->n = 0;
+	sample->seen = 0;
 	sample->strings = palloc_array(const uint8 *, sample->space);
 	sample->lengths = palloc_array(int, sample->space);
 	sample->sizes = palloc_array(int, sample->space);
@@ -277,6 +282,9 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 					 psprintf(" TABLESAMPLE SYSTEM (%.9f) REPEATABLE (0)", percent) : "");
 	nestlevel = compact_ddl_become(rel->rd_rel->relowner, true, &save_userid,
 								   &save_sec_context);
+	/* the owner's policies must not hide rows, as for foreign keys */
+	GetUserIdAndSecContext(&userid, &sec_context);
+	SetUserIdAndSecContext(userid, sec_context | SECURITY_NOFORCE_RLS);
 	PG_TRY();
 	{
 		PushActiveSnapshot(GetLatestSnapshot());
@@ -470,14 +478,19 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 {
 	uint8	   *stored;
 	Size		len;
+	double		sampled;
+	double		values;
 	double		saved;
 
 	read_sample(rel, attnum, sample_rows, &training->sample);
+	sampled = training->sample.n;
 	stored = train_and_judge(&training->sample, max_symbols, &len, &training->symbols,
 							 &training->sizes);
 	*typid = InvalidOid;
-	saved = (Min(training->sizes.now, training->sizes.compact_text) - training->sizes.trained) *
-		Max(training->sample.rows, training->sample.n);
+	/* rows that are NULL, or too long for a dictionary, save nothing */
+	values = training->sample.seen > 0 ?
+		Max(training->sample.rows, training->sample.seen) * sampled / training->sample.seen : 0;
+	saved = (Min(training->sizes.now, training->sizes.compact_text) - training->sizes.trained) * values;
 	training->len = len;
 	training->saved = Max(saved, 0);
 	if (create && saved > (double) len)
