@@ -1074,8 +1074,8 @@ ALTER TABLE role_a.parent ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY trap ON role_a.parent USING (role_a.trap('parent', id) IS NOT NULL);
 SQL
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
-my %traps = (hostile => ['policy'], parent => ['parent'], view => []);
-for my $table (sort keys %traps)
+# Training calls no code of the owner: it reads one column, and policies do not apply to it.
+for my $table ('hostile', 'parent', 'view')
 {
 	is_harmless(
 		$node,
@@ -1083,7 +1083,7 @@ for my $table (sort keys %traps)
 			($ret, $stdout, $stderr) =
 			  $node->psql('rights', "SELECT type FROM compact_types.train('role_a.$table', 'c')");
 		},
-		$traps{$table},
+		[],
 		"train() of $table by a superuser");
 	like(
 		$stdout . $stderr,
