@@ -10,8 +10,8 @@
  * The cache belongs to the FmgrInfo of a function that makes values.  So it
  * exists no longer than a statement, in most cases, and the columns of a table
  * do not share it.  A statement with few rows does not create it.  A column
- * whose strings hardly ever repeat uses it only for one string in 17, to notice
- * a change.  A plan can have very many such functions, for example one for each
+ * whose strings hardly ever repeat uses it for less and less of its strings, to
+ * notice a change.  A plan can have very many such functions, for example one for each
  * partition that it reads, so the number of caches is limited.
  *
  * Copyright (c) 2026, pg_dense contributors
@@ -36,14 +36,18 @@
 #define MAX_CACHES		64
 
 /*
- * After that many lookups, the cache is left unused for PAUSE strings if less
- * than one lookup in LEAST_HITS has found its string.  A lookup that finds
- * nothing takes less than that fraction of the time to encode a string with a
- * dictionary.  A string that is packed without a dictionary is not kept.
+ * After that many lookups, the cache is left unused for a while if less than
+ * one lookup in LEAST_HITS has found its string, or already after a quarter of
+ * the lookups if none has.  A lookup that finds nothing takes less than that
+ * fraction of the time to encode a string with a dictionary.  A string that is
+ * packed without a dictionary is not kept.
  */
 #define WINDOW			512
-#define PAUSE			(16 * WINDOW)
 #define LEAST_HITS		8
+
+/* Strings for which it is left unused; the number doubles each time. */
+#define MIN_PAUSE		(16 * WINDOW)
+#define MAX_PAUSE		(2048 * WINDOW)
 
 /* A string has its place in one set of strings. */
 #define NUM_SETS		256
@@ -74,6 +78,7 @@ struct CompactStringCache
 	bool		registered;
 	uint64		codec;			/* serial number of the codec, or 0 */
 	int			pause;			/* strings for which it is not used */
+	int			next_pause;
 	int			lookups;		/* since the last pause or window */
 	int			hits;
 };
@@ -95,6 +100,7 @@ compact_string_cache_create(MemoryContext context)
 
 	cache->context = context;
 	cache->pause = WARM_UP;
+	cache->next_pause = MIN_PAUSE;
 
 	return cache;
 }
@@ -121,7 +127,8 @@ count_out(void *arg)
 static void
 stop_using(CompactStringCache *cache)
 {
-	cache->pause = PAUSE;
+	cache->pause = cache->next_pause;
+	cache->next_pause = Min(2 * cache->next_pause, MAX_PAUSE);
 	if (cache->sets == NULL)
 		return;
 	pfree(cache->sets);
@@ -161,7 +168,7 @@ is_used(CompactStringCache *cache, const TrainedCodec *codec)
 		cache->pause--;
 		return false;
 	}
-	if (cache->lookups == WINDOW)
+	if (cache->lookups == WINDOW || (cache->lookups == WINDOW / 4 && cache->hits == 0))
 	{
 		bool		pays = cache->hits * LEAST_HITS >= cache->lookups;
 
@@ -172,6 +179,7 @@ is_used(CompactStringCache *cache, const TrainedCodec *codec)
 			stop_using(cache);
 			return false;
 		}
+		cache->next_pause = MIN_PAUSE;
 	}
 	if (cache->sets == NULL && !start_using(cache))
 	{
