@@ -39,8 +39,8 @@
  * After that many lookups, the cache is left unused for a while if less than
  * one lookup in LEAST_HITS has found its string, or already after a quarter of
  * the lookups if none has.  A lookup that finds nothing takes less than that
- * fraction of the time to encode a string with a dictionary.  A string that is
- * packed without a dictionary is not kept.
+ * fraction of the time to encode a string with a dictionary.  Other values are
+ * not kept, because making them again takes no longer than finding them.
  */
 #define WINDOW			512
 #define LEAST_HITS		8
@@ -231,7 +231,7 @@ compact_string_cache_encode(CompactStringCache *cache, int number, TrainedCodec 
 
 	result = encode(number, codec, str, len);
 	size = VARSIZE(result) - VARHDRSZ;
-	if (len + size <= CACHED_BYTES && (codec != NULL || !compact_text_is_packed(result)))
+	if (len + size <= CACHED_BYTES && (codec != NULL || compact_text_has_dictionary(result)))
 	{
 		cached = &cache->sets[set].strings[cache->oldest[set]];
 		cache->oldest[set] = 1 - cache->oldest[set];

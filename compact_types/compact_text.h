@@ -49,7 +49,7 @@ extern void compact_text_decode(struct varlena *value, CompactTextString *result
 extern int	compact_text_compare_c(struct varlena *a, struct varlena *b);
 extern text *compact_text_to_text(struct varlena *value);
 extern const char *compact_text_codec_name(struct varlena *value);
-extern bool compact_text_is_packed(struct varlena *value);
+extern bool compact_text_has_dictionary(struct varlena *value);
 
 /* compact_spgist.c */
 struct spgLeafConsistentIn;		/* avoid including access/spgist.h here */

@@ -813,15 +813,13 @@ compact_text_to_text(struct varlena *value)
 }
 
 /*
- * Return true if the string is packed four bits a character, or is a UUID:
- * making the value took little time.
+ * Return true if the value is encoded with a dictionary of compact_text: making
+ * it took much longer than making a value of another form.
  */
 bool
-compact_text_is_packed(struct varlena *value)
+compact_text_has_dictionary(struct varlena *value)
 {
-	uint8		tag = VARSIZE_ANY_EXHDR(value) > 0 ? (uint8) *VARDATA_ANY(value) : 0;
-
-	return (tag >= TAG_NIBBLE && tag <= TAG_NIBBLE_LAST) || tag == TAG_UUID;
+	return VARSIZE_ANY_EXHDR(value) > 0 && IS_DICTIONARY((uint8) *VARDATA_ANY(value));
 }
 
 /* Return the name of a value's codec, for users who inspect their data. */
