@@ -11,8 +11,8 @@
  * exists no longer than a statement, in most cases, and the columns of a table
  * do not share it.  A statement with few rows does not create it.  A column
  * whose strings hardly ever repeat uses it for less and less of its strings, to
- * notice a change.  A plan can have very many such functions, for example one for each
- * partition that it reads, so the number of caches is limited.
+ * notice a change.  A plan can have very many such functions, for example one
+ * for each partition that it reads, so the number of caches is limited.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
