@@ -225,6 +225,7 @@ extern void compact_advise_look_at_defaults(Advice *advice);
 extern void compact_advise_add_risk(AdviseColumn *column, const char *risk);
 extern void compact_advise_propose(Advice *advice);
 extern void compact_advise_keep(AdviseColumn *column, char *reason);
+extern void compact_advise_keep_text(const Advice *advice, AdviseColumn *column, char *reason);
 
 /* compact_advise_statement.c */
 extern char *compact_advise_column_clause(const AdviseColumn *column);

@@ -229,12 +229,11 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 			double		before = column->bytes_before;
 
 			if (column->bytes_after > before)
-				column->little = "compact_text would be larger than compressed text";
+				compact_advise_keep_text(advice, column, "compact_text would be larger than compressed text");
 			else if (column->bytes_after > (1.0 - MIN_TEXT_SAVING) * before)
-				column->little = psprintf("compact_text would save only %.1f %% of the column",
-										  100.0 * (1.0 - column->bytes_after / before));
-			if (column->little && !advice->options.train)
-				compact_advise_keep(column, column->little);
+				compact_advise_keep_text(advice, column,
+										 psprintf("compact_text would save only %.1f %% of the column",
+												  100.0 * (1.0 - column->bytes_after / before)));
 		}
 	}
 
@@ -262,7 +261,7 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 			/* keep compact_charN and decimals, which are also faster */
 			if (!compact_advise_converts(advice, column) ||
 				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL ||
-				(advice->options.train && column->little))
+				column->little)
 				continue;
 			CHECK_FOR_INTERRUPTS();
 			for (int r = 0; r < nrows; r++)
@@ -287,9 +286,8 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 										  column->type.name,
 										  column->kind == ADVISE_TEXT ? " or TOAST" : "");
 
-			/* a dictionary may still pay */
-			if (advice->options.train && column->kind == ADVISE_TEXT)
-				column->little = reason;
+			if (column->kind == ADVISE_TEXT)
+				compact_advise_keep_text(advice, column, reason);
 			else
 				compact_advise_keep(column, reason);
 			dropped = true;

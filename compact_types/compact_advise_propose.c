@@ -412,3 +412,15 @@ compact_advise_keep(AdviseColumn *column, char *reason)
 	column->risk = NULL;
 	column->reason = reason;
 }
+
+/*
+ * Withdraw a proposal of compact_text, unless a dictionary will be trained,
+ * which may still pay.
+ */
+void
+compact_advise_keep_text(const Advice *advice, AdviseColumn *column, char *reason)
+{
+	column->little = reason;
+	if (!advice->options.train)
+		compact_advise_keep(column, reason);
+}

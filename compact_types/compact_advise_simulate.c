@@ -344,14 +344,19 @@ compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)
 	bool		found = false;
 	char	   *reason = "the table would grow, because TOAST makes its rows shorter than compact_text does";
 
-	/* a dictionary may still pay */
-	for (int i = 0; i < advice->ncolumns && advice->options.train; i++)
-	{
-		if (advice->columns[i].kind == ADVISE_TEXT)
-			advice->columns[i].little = reason;
-	}
+	/*
+	 * a training keeps all proposals, so the table cannot be made smaller
+	 * here
+	 */
 	if (advice->options.train)
+	{
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			if (advice->columns[i].kind == ADVISE_TEXT)
+				compact_advise_keep_text(advice, &advice->columns[i], reason);
+		}
 		return false;
+	}
 
 	for (int all = 0; all <= 1 && !found; all++)
 	{
@@ -370,7 +375,7 @@ compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)
 			}
 			if (all || growth > 0)
 			{
-				compact_advise_keep(column, reason);
+				compact_advise_keep_text(advice, column, reason);
 				found = true;
 			}
 		}

@@ -67,15 +67,14 @@ typedef struct CachedString
 typedef struct CachedSet
 {
 	CachedString strings[SET_SIZE];
+	uint32		oldest;			/* number of the oldest string */
 } CachedSet;
 
 struct CompactStringCache
 {
 	MemoryContext context;
 	CachedSet  *sets;			/* NULL if it is not used */
-	uint8	   *oldest;			/* of each set: number of its oldest string */
 	MemoryContextCallback callback; /* counts it out at the end */
-	bool		registered;
 	uint64		codec;			/* serial number of the codec, or 0 */
 	int			pause;			/* strings for which it is not used */
 	int			next_pause;
@@ -132,7 +131,6 @@ stop_using(CompactStringCache *cache)
 	if (cache->sets == NULL)
 		return;
 	pfree(cache->sets);
-	pfree(cache->oldest);
 	cache->sets = NULL;
 	num_caches--;
 }
@@ -143,14 +141,12 @@ start_using(CompactStringCache *cache)
 {
 	if (num_caches >= MAX_CACHES)
 		return false;
-	if (!cache->registered)
+	if (cache->callback.func == NULL)
 	{
 		cache->callback.func = count_out;
 		cache->callback.arg = cache;
 		MemoryContextRegisterResetCallback(cache->context, &cache->callback);
-		cache->registered = true;
 	}
-	cache->oldest = MemoryContextAllocZero(cache->context, NUM_SETS);
 	cache->sets = MemoryContextAllocZero(cache->context, NUM_SETS * sizeof(CachedSet));
 	num_caches++;
 
@@ -181,13 +177,16 @@ is_used(CompactStringCache *cache, const TrainedCodec *codec)
 		}
 		cache->next_pause = MIN_PAUSE;
 	}
-	if (cache->sets == NULL && !start_using(cache))
+	if (cache->sets == NULL)
 	{
-		stop_using(cache);
-		return false;
+		if (!start_using(cache))
+		{
+			stop_using(cache);
+			return false;
+		}
 	}
 	/* forget all strings that were encoded with another codec */
-	if (cache->codec != serial)
+	else if (cache->codec != serial)
 		memset(cache->sets, 0, NUM_SETS * sizeof(CachedSet));
 	cache->codec = serial;
 	cache->lookups++;
@@ -205,23 +204,23 @@ compact_string_cache_encode(CompactStringCache *cache, int number, TrainedCodec 
 							const char *str, int len)
 {
 	struct varlena *result;
+	CachedSet  *set;
 	CachedString *cached;
 	uint32		hash;
-	int			set;
 	Size		size;
 
 	if (cache == NULL || len < 1 || len >= CACHED_BYTES || !is_used(cache, codec))
 		return encode(number, codec, str, len);
 
 	hash = hash_bytes((const unsigned char *) str, len);
-	set = hash % NUM_SETS;
+	set = &cache->sets[hash % NUM_SETS];
 	for (int i = 0; i < SET_SIZE; i++)
 	{
-		cached = &cache->sets[set].strings[i];
+		cached = &set->strings[i];
 		if (cached->hash == hash && cached->len == len && memcmp(cached->bytes, str, len) == 0)
 		{
 			cache->hits++;
-			cache->oldest[set] = 1 - i;
+			set->oldest = 1 - i;
 			result = (struct varlena *) palloc(VARHDRSZ + cached->size);
 			SET_VARSIZE(result, VARHDRSZ + cached->size);
 			memcpy(VARDATA(result), cached->bytes + len, cached->size);
@@ -233,8 +232,8 @@ compact_string_cache_encode(CompactStringCache *cache, int number, TrainedCodec 
 	size = VARSIZE(result) - VARHDRSZ;
 	if (len + size <= CACHED_BYTES && (codec != NULL || compact_text_has_dictionary(result)))
 	{
-		cached = &cache->sets[set].strings[cache->oldest[set]];
-		cache->oldest[set] = 1 - cache->oldest[set];
+		cached = &set->strings[set->oldest];
+		set->oldest = 1 - set->oldest;
 		cached->hash = hash;
 		cached->len = len;
 		cached->size = size;

@@ -195,7 +195,7 @@ COMMENT ON FUNCTION compact_types.advise_table(regclass, name[], bool, bool, boo
 'size of one table, or of each table, with the compact types that its columns could have';
 
 -- Change the columns to the types that advise() proposes.  With train, first
--- train a dictionary for each column that would become compact_text.
+-- train a dictionary for each named column that would become compact_text.
 CREATE FUNCTION compact_types.convert(relation regclass, columns name[] DEFAULT NULL,
   narrow bool DEFAULT false, narrow_keys bool DEFAULT false,
   fixed_varchar bool DEFAULT false, round_seconds bool DEFAULT false,

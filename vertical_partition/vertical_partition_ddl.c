@@ -712,18 +712,13 @@ lock_for_rewrite(VpDdl *ddl, AlterTableStmt *stmt)
 			compat_sets_expression(cmd);
 	}
 	/* the name can be that of an index */
-	if (!rewrites || RangeVarGetRelid(stmt->relation, NoLock, true) != part)
+	if (!rewrites || RangeVarGetRelid(stmt->relation, NoLock, true) != part || !vp_is_whole(ddl))
 		return;
 
-	ddl->part = InvalidOid;
-	if (vp_carries(ddl))
-	{
-		UnlockRelationOid(ddl->view, AccessShareLock);
-		vp_lock_split(ddl, true);
-		if (RangeVarGetRelid(stmt->relation, NoLock, true) != part)
-			vp_changed(stmt->relation->relname);
-	}
-	ddl->part = part;
+	UnlockRelationOid(ddl->view, AccessShareLock);
+	vp_lock_split(ddl, true);
+	if (RangeVarGetRelid(stmt->relation, NoLock, true) != part)
+		vp_changed(stmt->relation->relname);
 }
 
 /*-------------------------------------------------------------------------

@@ -119,7 +119,14 @@ vp_has_trigger(Oid view)
 bool
 vp_carries(const VpDdl *ddl)
 {
-	return !OidIsValid(ddl->part) && vp_has_trigger(ddl->view) &&
+	return !OidIsValid(ddl->part) && vp_is_whole(ddl);
+}
+
+/* Return true if the view is a split table, and one role owns it and its parts. */
+bool
+vp_is_whole(const VpDdl *ddl)
+{
+	return vp_has_trigger(ddl->view) &&
 		vp_relation_owner(ddl->view) == ddl->owner &&
 		vp_relation_owner(ddl->layout.hot) == ddl->owner &&
 		vp_relation_owner(ddl->layout.cold) == ddl->owner;
@@ -274,7 +281,7 @@ vp_lock_split(VpDdl *ddl, bool hot_readers)
 					 ddl->view, ddl->layout.hot, ddl->layout.cold,
 					 hot_readers ? "'{f,f,t}'" : "'{t,t,t}'"));
 	vp_refresh_split(ddl, ddl->view);
-	if (ddl->owner != owner || ddl->layout.hot != hot || ddl->layout.cold != cold || !vp_carries(ddl))
+	if (ddl->owner != owner || ddl->layout.hot != hot || ddl->layout.cold != cold || !vp_is_whole(ddl))
 		vp_changed(get_rel_name(ddl->view));
 }
 

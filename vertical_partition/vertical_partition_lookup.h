@@ -34,6 +34,7 @@ extern Oid	vp_lock_view(const RangeVar *name, bool owned);
 extern VpLayout *vp_split_view(RangeVar *name);
 extern bool vp_has_trigger(Oid view);
 extern bool vp_carries(const VpDdl *ddl);
+extern bool vp_is_whole(const VpDdl *ddl);
 extern VpDdl *vp_find_split(RangeVar *name);
 extern VpDdl *vp_find_any_split(RangeVar *name);
 extern VpDdl *vp_hold_split(RangeVar *name);
