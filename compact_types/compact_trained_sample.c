@@ -104,6 +104,7 @@ typedef struct Training
 	int			symbols;
 	Size		len;			/* of the dictionary, in bytes */
 	double		saved;			/* bytes of the column */
+	int			number;			/* of the new type, or 0 */
 } Training;
 
 /*
@@ -469,12 +470,12 @@ alter_statement(Relation rel, AttrNumber attnum, const char *type)
 /*
  * Train a dictionary on a sample of the column's values.  If "create" is true
  * and the dictionary saves more than it takes, create it, with a type of its
- * own, and set *typid; otherwise set *typid to InvalidOid.  functions is the
- * schema of the functions of compact_types.  The caller is connected to SPI.
+ * own.  functions is the schema of the functions of compact_types.  The caller
+ * is connected to SPI.
  */
 static void
 train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
-			 bool create, Oid functions, Training *training, Oid *typid)
+			 bool create, Oid functions, Training *training)
 {
 	uint8	   *stored;
 	Size		len;
@@ -486,7 +487,7 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 	sampled = training->sample.n;
 	stored = train_and_judge(&training->sample, max_symbols, &len, &training->symbols,
 							 &training->sizes);
-	*typid = InvalidOid;
+	training->number = 0;
 	/* rows that are NULL, or too long for a dictionary, save nothing */
 	values = training->sample.seen > 0 ?
 		Max(training->sample.rows, training->sample.seen) * sampled / training->sample.seen : 0;
@@ -496,15 +497,13 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 	if (create && saved > (double) len)
 	{
 		Advice		advice;
-		int			number;
 
 		memset(&advice, 0, sizeof(advice));
 		advice.cxt = CurrentMemoryContext;
 		compact_advise_connect(&advice);
-		number = create_type(advice.type_schema);
-		create_dictionary(number, functions, stored, len);
+		training->number = create_type(advice.type_schema);
+		create_dictionary(training->number, functions, stored, len);
 		CommandCounterIncrement();
-		*typid = compact_trained_type(functions, number);
 	}
 }
 
@@ -521,14 +520,12 @@ compact_trained_train(Relation rel, AttrNumber attnum, Oid functions)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	Training	training;
-	Oid			typid;
 
-	train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, true, functions,
-				 &training, &typid);
+	train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, true, functions, &training);
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(context);
 
-	return OidIsValid(typid) ? compact_trained_name(compact_trained_type_number(typid)) : NULL;
+	return training.number > 0 ? compact_trained_name(training.number) : NULL;
 }
 
 /*
@@ -561,8 +558,9 @@ compact_types_train(PG_FUNCTION_ARGS)
 	bool		nulls[7] = {false};
 	Relation	rel;
 	AttrNumber	attnum;
+	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
 	Training	training;
-	Oid			typid;
+	Oid			typid = InvalidOid;
 	int			nestlevel;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
@@ -586,7 +584,9 @@ compact_types_train(PG_FUNCTION_ARGS)
 	if (!RecoveryInProgress())
 		compact_ddl_hold_schema_name(RelationGetNamespace(rel));
 	train_column(rel, attnum, max_symbols, sample_rows, !estimate_only,
-				 get_func_namespace(fcinfo->flinfo->fn_oid), &training, &typid);
+				 functions, &training);
+	if (training.number > 0)
+		typid = compact_trained_type(functions, training.number);
 
 	values[0] = ObjectIdGetDatum(typid);
 	values[1] = Int32GetDatum(training.symbols);

@@ -68,6 +68,10 @@ class Cost:
     strings: int
     times: dict[str, list[float]]
 
+    @property
+    def repeats(self) -> bool:
+        return self.strings < FEWEST_STRINGS
+
     def within(self, sizes: tuple[int, int]) -> bool:
         return sizes[0] <= self.size <= sizes[1]
 
@@ -134,9 +138,15 @@ class Study:
                 else:
                     note(f"{name}: no dictionary, so its conversions are left out")
             self.advance()
+        title = "Time of one conversion, less the time to copy the same text: median (smallest to largest)"
+        repeating = [cost.name for cost in costs if cost.repeats]
+        if 0 < len(repeating) < len(costs):
+            title += (
+                f". Encoding of several columns together is without {', '.join(repeating)},"
+                " whose strings repeat"
+            )
         self.result.table(
-            "Time of one conversion, less the time to copy the same text: median (smallest to largest)."
-            " Encoding of several columns together is without user_agent, whose strings repeat",
+            title,
             [
                 "column of the mix",
                 "bytes",
@@ -206,7 +216,7 @@ class Study:
     def codec_row(self, name: str, costs: Sequence[Cost], title: str = "") -> list[object]:
         """Return the row of some columns together, and add their metrics."""
         size = sum(cost.size for cost in costs)
-        various = [cost for cost in costs if cost.strings >= FEWEST_STRINGS] or costs
+        various = [cost for cost in costs if not cost.repeats] or costs
         various_size = sum(cost.size for cost in various)
         cells: dict[str, list[str]] = {"encode_ns_byte": [], "decode_ns": [], "decode_gbs": []}
         for prefix in ("", "compact_text."):

@@ -37,13 +37,14 @@ class Kind:
     """What a compact type holds.
 
     "wide" is the core type with the same values and the same binary format.  A compact_charN has a
-    length, and a decimal has a precision and a scale.
+    length, a decimal has a precision and a scale, and a trained_textN has a number.
     """
 
     wide: str
     length: int | None = None
     precision: int | None = None
     scale: int | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ def kind_of(name: str) -> Kind | None:
     """Return what the compact type of this name holds, or None if no compact type has the name."""
     if name in WIDE:
         return Kind(WIDE[name])
-    if re.fullmatch(r"trained_text[1-9]\d*", name):
-        return Kind("text")
+    if found := re.fullmatch(r"trained_text([1-9]\d*)", name):
+        return Kind("text", number=int(found[1]))
     if found := re.fullmatch(r"compact_char([1-9]\d*)", name):
         return Kind("bpchar", length=int(found[1]))
     if found := re.fullmatch(r"compact_decimal([48])_(\d+)", name):

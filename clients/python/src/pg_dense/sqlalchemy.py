@@ -190,24 +190,19 @@ class _Names(dict[str, Any]):
         if kind is None:
             return None
         type_: Any
-        if name in SIMPLE:
-            type_ = SIMPLE[name]
-        elif kind.length:
-            type_ = COMPACT_CHAR
+        arguments: tuple[int | None, ...] = ()
+        if kind.length:
+            type_, arguments = COMPACT_CHAR, (kind.length,)
         elif kind.precision:
-            type_ = COMPACT_DECIMAL
+            width = next(width for width, digits in DIGITS.items() if digits == kind.precision)
+            type_, arguments = COMPACT_DECIMAL, (width, kind.scale)
+        elif kind.number:
+            type_, arguments = TRAINED_TEXT, (kind.number,)
         else:
-            type_ = TRAINED_TEXT
+            type_ = SIMPLE[name]
         if schema:
             type_ = _in_schema(type_, schema.strip('"'))
-        if kind.length:
-            return partial(type_, kind.length)
-        if kind.precision:
-            width = next(width for width, digits in DIGITS.items() if digits == kind.precision)
-            return partial(type_, width, kind.scale)
-        if issubclass(type_, TRAINED_TEXT):
-            return partial(type_, int(name.removeprefix("trained_text")))
-        return type_
+        return partial(type_, *arguments) if arguments else type_
 
 
 def _with_decimals(colspecs: Any) -> Any:
