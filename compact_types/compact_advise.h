@@ -138,6 +138,7 @@ typedef struct AdviseColumn
 	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
 	bool		noted;			/* goes back to the type that a note names */
 	bool		outdated;		/* no longer has the type it was converted to */
+	char	   *old_type;		/* type to report as the former one, or NULL */
 	char	   *reason;
 	char	   *native_type;	/* advice to use one of PostgreSQL's own
 								 * types, or NULL */

@@ -23,6 +23,7 @@
 
 #include "compact_advise.h"
 #include "compact_scalar.h"
+#include "compact_types.h"
 
 /* Fill in the description of a core type. */
 static void
@@ -137,6 +138,18 @@ propose_string(Advice *advice, AdviseColumn *column)
 	}
 	else
 		column->reason = "compact_text is not in this database";
+}
+
+/* Say how to measure another dictionary for a column of compact_text or trained_textN. */
+static char *
+encoded_already(const Advice *advice, const AdviseColumn *column)
+{
+	const char *table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
+												   RelationGetRelationName(advice->rel));
+
+	return psprintf("encoded already; SELECT * FROM %s.train(%s, %s, estimate_only => true) measures a new dictionary",
+					quote_identifier(get_namespace_name(advice->nspid)), quote_literal_cstr(table),
+					quote_literal_cstr(NameStr(column->att->attname)));
 }
 
 /* Add a risk of the proposal. */
@@ -384,7 +397,8 @@ compact_advise_propose(Advice *advice)
 					propose_seconds(advice, column);
 					break;
 				default:
-					column->reason = "no compact type for it";
+					column->reason = compact_string_kind(column->att->atttypid) == COMPACT_STRING_TEXT ?
+						encoded_already(advice, column) : "no compact type for it";
 					break;
 			}
 		}

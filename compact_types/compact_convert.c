@@ -40,6 +40,7 @@
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -60,6 +61,7 @@
 #include "compact_convert.h"
 #include "compact_ddl.h"
 #include "compact_trained.h"
+#include "compact_types.h"
 #include "compact_types_compat.h"
 
 /*
@@ -593,7 +595,8 @@ add_column(ReturnSetInfo *rsinfo, Oid relid, const AdviseColumn *column)
 	Datum		values[] = {
 		ObjectIdGetDatum(relid),
 		NameGetDatum(&att->attname),
-		CStringGetTextDatum(format_type_extended(att->atttypid, att->atttypmod, FORMAT_TYPE_TYPEMOD_GIVEN)),
+		CStringGetTextDatum(column->old_type ? column->old_type :
+							format_type_extended(att->atttypid, att->atttypmod, FORMAT_TYPE_TYPEMOD_GIVEN)),
 		CStringGetTextDatum(format_type_with_typemod(column->type.typid, column->type.typmod))
 	};
 	bool		nulls[lengthof(values)] = {false};
@@ -646,7 +649,8 @@ compact_convert_lock_table(Oid relid)
 
 /*
  * Change the chosen columns to the types that the advice proposes.  Add a row
- * to the result for each column and for each re-created view.
+ * to the result for each column and for each re-created view, unless rsinfo is
+ * NULL.
  * compact_convert_lock_table() must have locked the table of the advice.  The advice
  * has the table open; this function closes it.
  */
@@ -766,7 +770,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		if (chosen[i])
+		if (chosen[i] && rsinfo != NULL)
 			add_column(rsinfo, relid, &advice->columns[i]);
 	}
 	foreach(lc, saved)
@@ -776,7 +780,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 
 		if (options->views)
 			*options->views = list_append_unique_oid(*options->views, view);
-		else
+		else if (rsinfo != NULL)
 			compact_convert_add_view(rsinfo, view);
 		MemoryContextSwitchTo(oldcxt);
 	}
@@ -808,6 +812,58 @@ check_train(ArrayType *names, const ConvertOptions *how)
 				 errhint("Call the function outside of savepoints and exception blocks, or call compact_types.train() first, and commit.")));
 }
 
+/* A column that is trained again */
+typedef struct TrainedAgain
+{
+	char	   *name;
+	char	   *type;			/* before this call */
+} TrainedAgain;
+
+/*
+ * Give the named columns that are compact_text or trained_textN already their
+ * ordinary types, so that they can be trained and converted as other columns
+ * are.  Return a list of these columns.
+ */
+static List *
+prepare_to_train_again(Oid relid, Oid funcid, ArrayType *names)
+{
+	List	   *result = NIL;
+	Datum	   *elements = palloc_array(Datum, ArrayGetNItems(ARR_NDIM(names), ARR_DIMS(names)));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, compact_advise_column_names(names))
+	{
+		char	   *name = lfirst(lc);
+		Name		copy;
+		AttrNumber	attnum = get_attnum(relid, name);
+		TrainedAgain *again;
+		Oid			typid;
+		int32		typmod;
+		Oid			collation;
+
+		/* advise() raises the error if the column does not exist */
+		if (attnum <= 0)
+			continue;
+		get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
+		if (compact_string_kind(typid) != COMPACT_STRING_TEXT)
+			continue;
+		again = palloc_object(TrainedAgain);
+		again->name = name;
+		again->type = format_type_extended(typid, typmod, FORMAT_TYPE_TYPEMOD_GIVEN);
+		result = lappend(result, again);
+		copy = palloc_object(NameData);
+		namestrcpy(copy, name);
+		elements[n++] = NameGetDatum(copy);
+	}
+	if (n > 0)
+		compact_revert_for_training(relid, funcid,
+									construct_array(elements, n, NAMEOID, NAMEDATALEN,
+													false, TYPALIGN_CHAR));
+
+	return result;
+}
+
 /*
  * compact_types.convert(relation regclass, columns name[], narrow bool,
  * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
@@ -815,7 +871,9 @@ check_train(ArrayType *names, const ConvertOptions *how)
  *
  * Change the columns to the types that advise() proposes for all rows of the
  * table, in one rewrite; NULL in columns stands for all columns.  With train,
- * train a dictionary for each named column that would become compact_text.
+ * train a dictionary for each named column that would become compact_text.  If
+ * one of them is compact_text or trained_textN already, a rewrite before that
+ * gives it an ordinary type.
  * Return a row for each changed column and each re-created view.  Errors: 22023
  * for arguments that do not go together, 42501 if the caller does not own the
  * table, 25001 in a transaction of isolation level REPEATABLE READ or
@@ -833,6 +891,8 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	Oid			relid;
 	Advice	   *advice;
 	bool	   *chosen;
+	List	   *again = NIL;
+	ListCell   *lc;
 
 	compact_convert_check_call(fcinfo, "compact_types.convert()", true);
 	relid = PG_GETARG_OID(0);
@@ -848,6 +908,8 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		check_train(names, &how);
 
 	compact_convert_lock_table(relid);
+	if (how.train)
+		again = prepare_to_train_again(relid, fcinfo->flinfo->fn_oid, names);
 
 	/* include rows that were committed before we got the lock */
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -855,6 +917,12 @@ compact_types_convert(PG_FUNCTION_ARGS)
 								 AccessExclusiveLock);
 	PopActiveSnapshot();
 	chosen = compact_convert_choose_columns(advice, names);
+	foreach(lc, again)
+	{
+		const TrainedAgain *column = lfirst(lc);
+
+		compact_advise_find_column(advice, column->name)->old_type = column->type;
+	}
 	InitMaterializedSRF(fcinfo, 0);
 	compact_convert_columns(advice, chosen, &how, (ReturnSetInfo *) fcinfo->resultinfo);
 

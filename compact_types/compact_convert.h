@@ -90,6 +90,9 @@ extern char *compact_convert_owner_lacks(Oid relid, char **statement);
 extern void compact_convert_check_owner(Oid view);
 extern void compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved);
 
+/* compact_revert.c */
+extern void compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names);
+
 /* compact_revert_note.c */
 extern char *compact_revert_noted_name(Oid nspid, Oid typid);
 extern void compact_revert_write_notes(const Advice *advice, const char *sql);

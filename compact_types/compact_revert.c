@@ -420,6 +420,19 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 }
 
 /*
+ * Give the named columns ordinary types, so that convert() can convert them
+ * with another dictionary.  funcid is a function of compact_types.
+ */
+void
+compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names)
+{
+	/* the training needs the number of rows, which the rewrite resets */
+	ConvertOptions options = {.update_statistics = true};
+
+	revert_table(relid, funcid, names, true, &options, NULL);
+}
+
+/*
  * compact_types.revert(relation regclass, columns name[], unrecorded bool,
  * skip_blocked bool, update_statistics bool) returns setof record
  *

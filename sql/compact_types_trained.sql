@@ -86,6 +86,24 @@ SELECT count(DISTINCT url), count(DISTINCT agent), count(DISTINCT note), min(url
 SELECT count(DISTINCT url), count(DISTINCT agent), count(DISTINCT note), min(url), max(url) FROM plain;
 SELECT (SELECT array_agg(id ORDER BY agent, url DESC, id) FROM visits) = (SELECT array_agg(id ORDER BY agent, url DESC, id) FROM plain) AS same_order;
 SELECT (SELECT array_agg(id ORDER BY url COLLATE "C", id) FROM visits) = (SELECT array_agg(id ORDER BY url COLLATE "C", id) FROM plain) AS same_order;
+-- sort strings with the same key, few strings with different keys, and both
+CREATE TABLE alike AS
+SELECT i AS id, s, s::trained_text1 COLLATE "C" AS v
+FROM generate_series(1, 6000) i,
+     LATERAL (SELECT CASE WHEN i <= 2000 THEN repeat('https://www.example.org/catalog/', 12)
+                          WHEN i <= 4000 THEN i % 3 || 'https://www.example.org/catalog/' || i % 7
+                          ELSE md5(i::text) || 'https://www.example.org/catalog/' END
+                     || CASE WHEN i % 2000 < 1500 THEN '' ELSE i * 7919 % 6007 || '.html' END COLLATE "C" AS s) x;
+INSERT INTO alike SELECT 1999 + n, s, s FROM unnest(ARRAY['', ' ', E'\x01', E'\x14', '12345678', 'b5c0a3f2-8d1e-4f60-9a7b-2c3d4e5f6071',
+  'A0', 'the and of', repeat('x', 2001), repeat('https://www.example.org/catalog/', 80), NULL]) WITH ORDINALITY x (s, n);
+SELECT n, (SELECT array_agg(id ORDER BY v, id) FROM alike WHERE id BETWEEN low AND high)
+          = (SELECT array_agg(id ORDER BY s, id) FROM alike WHERE id BETWEEN low AND high) AS same_order,
+       (SELECT array_agg(id ORDER BY v DESC NULLS FIRST, id) FROM alike WHERE id BETWEEN low AND high)
+          = (SELECT array_agg(id ORDER BY s DESC NULLS FIRST, id) FROM alike WHERE id BETWEEN low AND high) AS same_reverse
+FROM (VALUES (1, 1, 1999), (2, 1501, 1999), (3, 2001, 4000), (4, 4001, 6000), (5, 1, 6000), (6, 1990, 2020)) x (n, low, high);
+SELECT id FROM alike ORDER BY v, id LIMIT 12;
+SELECT id FROM alike ORDER BY s, id LIMIT 12;
+DROP TABLE alike;
 SELECT note, count(*) FROM visits WHERE note ^@ 'Καλημέρα κόσμε 1' GROUP BY note ORDER BY note LIMIT 3;
 SET enable_seqscan = off;
 SELECT note, count(*) FROM visits WHERE note ^@ 'Καλημέρα κόσμε 1' GROUP BY note ORDER BY note LIMIT 3;
@@ -359,6 +377,25 @@ INSERT INTO shop (id, agent) VALUES (0, 'Mozilla/5.0') RETURNING url;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM shop WHERE url LIKE 'https://www.example.org/catalog/garden/item-1%';
 RESET enable_seqscan;
+-- train again, with other values
+UPDATE shop SET url = 'ftp://files.example.net/pub/' || id || '.tar.gz', random = url WHERE id > 0;
+CREATE TABLE after AS SELECT id, url::text AS url, random::text AS random FROM shop;
+SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
+SELECT * FROM compact_types.convert('shop', '{url,random}', train => true);
+SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
+SELECT compact_types.codec(url) AS url, compact_types.codec(random) AS random, count(*) FROM shop GROUP BY 1, 2 ORDER BY 3;
+SELECT count(*) AS differences FROM shop s FULL JOIN after a USING (id) WHERE (s.url::text, s.random::text) IS DISTINCT FROM (a.url, a.random);
+SELECT count(url), max(length) FROM seen;
+DROP EXTENSION trained_text4 CASCADE;
+SELECT compact_types.convert('shop', '{nothing}', train => true);
+DROP TABLE after;
+CREATE TABLE made (url compact_text(100));
+INSERT INTO made SELECT url FROM before;
+SELECT * FROM compact_types.convert('made', '{url}', train => true);
+SELECT * FROM compact_types.revert('made');
+DROP TABLE made;
+DROP EXTENSION trained_text4 CASCADE;
+UPDATE shop s SET url = b.url, random = b.random FROM before b WHERE s.id = b.id;
 SELECT * FROM compact_types.revert('shop');
 \d shop
 SELECT count(*) AS differences FROM shop s JOIN before b USING (id) WHERE s IS DISTINCT FROM b;
@@ -366,7 +403,7 @@ ALTER TABLE shop ADD COLUMN few text;
 UPDATE shop SET few = 'ab' || id WHERE id < 200;
 SELECT * FROM compact_types.convert('shop', '{few}', train => true);
 DROP TABLE shop, before CASCADE;
-DROP EXTENSION trained_text4, trained_text5, trained_text6, trained_text7, trained_text8 CASCADE;
+DROP EXTENSION trained_text5, trained_text6, trained_text7, trained_text8, trained_text9, trained_text10 CASCADE;
 
 DROP TABLE older, visits, plain;
 DROP EXTENSION trained_text1 CASCADE;
