@@ -13,6 +13,7 @@
 #ifndef COMPACT_CODEC_WORDS_H
 #define COMPACT_CODEC_WORDS_H
 
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 
 /* Return the 64 bits of the map that start at the position. */
@@ -39,14 +40,36 @@ load_word(const uint8 *bytes)
 	return pg_ntoh64(word);
 }
 
+/*
+ * Return the number of bytes that two words begin with in common, given the
+ * difference (XOR) of the words, which is not 0.
+ */
+static inline int
+leading_equal_bytes(uint64 difference)
+{
+	return (63 - pg_leftmost_one_pos64(difference)) / 8;
+}
+
 /* Return the number of bytes that two code sequences begin with in common. */
 static inline int
 common_bytes(const uint8 *a, const uint8 *b, int len)
 {
 	int			common = 0;
 
-	while (common + 8 <= len && load_word(a + common) == load_word(b + common))
-		common += 8;
+	for (; common + 8 <= len; common += 8)
+	{
+		uint64		difference = load_word(a + common) ^ load_word(b + common);
+
+		if (difference != 0)
+			return common + leading_equal_bytes(difference);
+	}
+	if (common < len && len >= 8)
+	{
+		/* the last word begins with bytes that are known to be equal */
+		uint64		difference = load_word(a + len - 8) ^ load_word(b + len - 8);
+
+		return difference == 0 ? len : len - 8 + leading_equal_bytes(difference);
+	}
 	while (common < len && a[common] == b[common])
 		common++;
 

@@ -47,6 +47,7 @@ extern int	compact_text_packed_length(const char *str, int len);
 extern int	compact_text_put_trained_tag(int number, uint8 *out);
 extern void compact_text_decode(struct varlena *value, CompactTextString *result);
 extern int	compact_text_compare_c(struct varlena *a, struct varlena *b);
+extern uint64 compact_text_trained_key(int number, struct varlena *value);
 extern text *compact_text_to_text(struct varlena *value);
 extern const char *compact_text_codec_name(struct varlena *value);
 extern bool compact_text_has_dictionary(struct varlena *value);

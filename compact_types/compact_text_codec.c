@@ -544,26 +544,31 @@ unpack_uuid(const uint8 *in, int inlen, char *out)
 }
 
 /*
- * Return the symbol table of a value with a tag of a trained one.  Set
- * *tag_bytes to the length of the tag.
+ * Return the number of the symbol table of a value with a tag of a trained one.
+ * Set *tag_bytes to the length of the tag.
  */
-static TrainedCodec *
-trained_codec_of(const uint8 *in, int inlen, int *tag_bytes)
+static inline int
+trained_number_of(const uint8 *in, int inlen, int *tag_bytes)
 {
-	int			number = in[0] - TAG_TRAINED + 1;
-
 	*tag_bytes = TRAINED_TAG_BYTES(in[0]);
 	if (inlen <= *tag_bytes)
 		corrupted("Its length does not match its codec.");
 	if (*tag_bytes == 2)
-		number = TRAINED_SHORT_TAGS + 1 + in[1] +
+		return TRAINED_SHORT_TAGS + 1 + in[1] +
 			(in[0] - TAG_TRAINED - TRAINED_SHORT_TAGS) * 256;
 
-	return compact_trained_codec(number);
+	return in[0] - TAG_TRAINED + 1;
+}
+
+/* Return the symbol table of such a value, as trained_number_of() does. */
+static inline TrainedCodec *
+trained_codec_of(const uint8 *in, int inlen, int *tag_bytes)
+{
+	return compact_trained_codec(trained_number_of(in, inlen, tag_bytes));
 }
 
 /* Decode a value with a tag of a trained symbol table, as decode_tagged() does. */
-static int
+static inline int
 decode_trained(const uint8 *in, int inlen, char *out, int outsize)
 {
 	int			tag_bytes;
@@ -778,6 +783,34 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 }
 
 /*
+ * Return the key of a value of the type trained_textN, with which it is sorted
+ * as memcmp() compares the strings.  Values with equal keys can be different.
+ * The value must not be compressed or out of line.
+ */
+uint64
+compact_text_trained_key(int number, struct varlena *value)
+{
+	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
+	int			inlen = VARSIZE_ANY_EXHDR(value);
+	CompactTextString string;
+	int			skip;
+
+	if (inlen > 0 && IS_TRAINED(in[0]) && trained_number_of(in, inlen, &skip) == number)
+	{
+		uint64		key;
+
+		if (!trained_codec_key_of_codes(compact_trained_codec(number), in + skip, inlen - skip,
+										&key))
+			corrupted("Its code sequence is malformed.");
+		return key;
+	}
+	compact_text_decode(value, &string);
+
+	return trained_codec_key(compact_trained_codec(number), (const uint8 *) string.data,
+							 string.len);
+}
+
+/*
  * Return the value as a separate text in the current memory context.  The
  * string is decoded directly into the text, so the allocation may be larger
  * than the text.
@@ -797,10 +830,10 @@ compact_text_to_text(struct varlena *value)
 
 	if (IS_TRAINED(in[0]))
 	{
-		CompactTextString string;
+		char		string[COMPACT_TEXT_MAX_ENCODED + TRAINED_DECODE_SLACK];
+		int			len = decode_trained(in, inlen, string, sizeof(string));
 
-		compact_text_decode(value, &string);
-		return cstring_to_text_with_len(string.data, string.len);
+		return cstring_to_text_with_len(string, len);
 	}
 
 	/* a damaged value can have any length, but its decoded form is limited */

@@ -7,6 +7,9 @@
  * abbreviated keys under each collation.  A value is decoded once to make its
  * abbreviated key, and again only where two keys are equal.
  *
+ * In collation C, the values of a trained type get abbreviated keys that are
+ * made with the type's dictionary, see compact_trained_order.c.
+ *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -17,11 +20,15 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "fmgr.h"
+#include "lib/hyperloglog.h"
+#include "utils/lsyscache.h"
 #include "utils/sortsupport.h"
 #include "utils/varlena.h"
 
 #include "compact_text.h"
+#include "compact_trained.h"
 #include "compact_types.h"
 
 /*
@@ -29,6 +36,16 @@
  * remembers for the next one.
  */
 #define LAST_LENGTH		128
+
+/*
+ * Keys that are made with a dictionary are not worth their time if a sort has
+ * met no more different keys than FEW_KEYS and more than twice as many
+ * different values.  Decide that when it has met LEAST_VALUES.  Count no more
+ * values than MOST_VALUES.
+ */
+#define FEW_KEYS		32
+#define LEAST_VALUES	100
+#define MOST_VALUES		2000
 
 typedef struct CompactTextSort
 {
@@ -40,6 +57,14 @@ typedef struct CompactTextSort
 	/* encoded form of the value whose string is in string2 */
 	char		last[LAST_LENGTH];
 	int			last_len;		/* -1 if there is none */
+
+	/* for keys that are made with a dictionary */
+	int			number;			/* of the trained type */
+	uint8		tag[2];			/* of its values */
+	int			tag_bytes;
+	int			counted;		/* values */
+	hyperLogLogState keys;		/* estimate how many there are */
+	hyperLogLogState values;
 } CompactTextSort;
 
 /*
@@ -125,11 +150,23 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 	return result;
 }
 
+/* Return the value if it is neither compressed nor out of line. */
+static inline struct varlena *
+ct_packed(Datum value)
+{
+	struct varlena *result = (struct varlena *) DatumGetPointer(value);
+
+	if (unlikely(VARATT_IS_EXTERNAL(result) || VARATT_IS_COMPRESSED(result)))
+		return PG_DETOAST_DATUM_PACKED(value);
+
+	return result;
+}
+
 static int
 ct_fastcmp_c(Datum x, Datum y, SortSupport ssup)
 {
-	struct varlena *a = PG_DETOAST_DATUM_PACKED(x);
-	struct varlena *b = PG_DETOAST_DATUM_PACKED(y);
+	struct varlena *a = ct_packed(x);
+	struct varlena *b = ct_packed(y);
 	int			result;
 
 	result = compact_text_compare_c(a, b);
@@ -163,7 +200,84 @@ ct_abbrev_abort(int memtupcount, SortSupport ssup)
 	return state->text.abbrev_abort(memtupcount, &state->text);
 }
 
-/* compact_text_sortsupport(internal) returns void: btree support function 2 */
+/* Return true if the value is encoded with the dictionary of the trained type. */
+static inline bool
+ct_has_tag(const CompactTextSort *state, struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA_ANY(value);
+
+	return VARSIZE_ANY_EXHDR(value) > state->tag_bytes && bytes[0] == state->tag[0] &&
+		(state->tag_bytes == 1 || bytes[1] == state->tag[1]);
+}
+
+/*
+ * Compare two values of a trained type as ct_fastcmp_c() does.  Nearly all
+ * values are encoded with the type's dictionary.
+ */
+static int
+ct_trained_fastcmp(Datum x, Datum y, SortSupport ssup)
+{
+	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
+	struct varlena *a = (struct varlena *) DatumGetPointer(x);
+	struct varlena *b = (struct varlena *) DatumGetPointer(y);
+	int			result;
+
+	if (VARATT_IS_EXTERNAL(a) || VARATT_IS_COMPRESSED(a) ||
+		VARATT_IS_EXTERNAL(b) || VARATT_IS_COMPRESSED(b) ||
+		!ct_has_tag(state, a) || !ct_has_tag(state, b))
+		return ct_fastcmp_c(x, y, ssup);
+	if (!trained_codec_compare(compact_trained_codec(state->number),
+							   (uint8 *) VARDATA_ANY(a) + state->tag_bytes,
+							   VARSIZE_ANY_EXHDR(a) - state->tag_bytes,
+							   (uint8 *) VARDATA_ANY(b) + state->tag_bytes,
+							   VARSIZE_ANY_EXHDR(b) - state->tag_bytes, &result))
+		return ct_fastcmp_c(x, y, ssup);	/* raises the error */
+
+	return result;
+}
+
+/* Make the key of a value of a trained type. */
+static Datum
+ct_trained_abbrev_convert(Datum original, SortSupport ssup)
+{
+	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
+	struct varlena *value = ct_packed(original);
+	uint64		key = compact_text_trained_key(state->number, value);
+
+	/* a Datum of four bytes holds the first half of the key */
+	key >>= 64 - 8 * SIZEOF_DATUM;
+	if (state->counted < MOST_VALUES)
+	{
+		int			len = Min(VARSIZE_ANY_EXHDR(value), COMPACT_TEXT_MAX_ENCODED);
+
+		state->counted++;
+		addHyperLogLog(&state->values, hash_bytes((unsigned char *) VARDATA_ANY(value), len));
+		addHyperLogLog(&state->keys, murmurhash32((uint32) (key ^ key >> 32)));
+	}
+	if ((Pointer) value != DatumGetPointer(original))
+		pfree(value);
+
+	return (Datum) key;
+}
+
+static bool
+ct_trained_abbrev_abort(int memtupcount, SortSupport ssup)
+{
+	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
+	double		keys;
+
+	if (memtupcount < LEAST_VALUES)
+		return false;
+	keys = estimateHyperLogLog(&state->keys);
+
+	return keys <= FEW_KEYS && 2 * keys < estimateHyperLogLog(&state->values);
+}
+
+/*
+ * compact_text_sortsupport(internal) returns void: btree support function 2,
+ * also of the trained types.  The name of such a function contains that of the
+ * type.
+ */
 PG_FUNCTION_INFO_V1(compact_text_sortsupport);
 Datum
 compact_text_sortsupport(PG_FUNCTION_ARGS)
@@ -171,17 +285,38 @@ compact_text_sortsupport(PG_FUNCTION_ARGS)
 	SortSupport ssup = (SortSupport) PG_GETARG_POINTER(0);
 	MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
 	CompactTextSort *state = palloc0(sizeof(CompactTextSort));
-	int			(*comparator) (Datum x, Datum y, SortSupport ssup);
+	bool		is_c = compact_collation_is_c(ssup->ssup_collation, InvalidOid);
+	int			(*comparator) (Datum x, Datum y, SortSupport ssup) = is_c ? ct_fastcmp_c : ct_fastcmp;
 
-	comparator = compact_collation_is_c(ssup->ssup_collation, InvalidOid) ?
-		ct_fastcmp_c : ct_fastcmp;
+	if (is_c && ssup->abbreviate)
+	{
+		char	   *name = get_func_name(fcinfo->flinfo->fn_oid);
+
+		state->number = name ? compact_trained_number(name) : 0;
+		/* without the dictionary, sort the values that do not need it */
+		if (state->number > 0 && !OidIsValid(compact_trained_dictionary(state->number)))
+			state->number = 0;
+	}
+	ssup->ssup_extra = state;
+	if (state->number > 0)
+	{
+		initHyperLogLog(&state->keys, 10);
+		initHyperLogLog(&state->values, 10);
+		state->tag_bytes = compact_text_put_trained_tag(state->number, state->tag);
+		ssup->comparator = ssup_datum_unsigned_cmp;
+		ssup->abbrev_converter = ct_trained_abbrev_convert;
+		ssup->abbrev_abort = ct_trained_abbrev_abort;
+		ssup->abbrev_full_comparator = ct_trained_fastcmp;
+		MemoryContextSwitchTo(oldcontext);
+		PG_RETURN_VOID();
+	}
+
 	state->text.ssup_cxt = ssup->ssup_cxt;
 	state->text.ssup_collation = ssup->ssup_collation;
 	state->text.abbreviate = ssup->abbreviate;
 	varstr_sortsupport(&state->text, TEXTOID, ssup->ssup_collation);
 
 	state->last_len = -1;
-	ssup->ssup_extra = state;
 	if (state->text.abbrev_converter != NULL)
 	{
 		state->text_comparator = state->text.abbrev_full_comparator;

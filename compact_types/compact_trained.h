@@ -30,14 +30,23 @@
 /* Name of the option of the dictionary that contains the symbol table. */
 #define COMPACT_TRAINED_OPTION		"symbols"
 
+/* The symbol table of a type's dictionary, as this backend has read it. */
+typedef struct CompactTrainedCache
+{
+	uint64		generation;		/* of the catalog, when it was last looked up */
+	TrainedCodec *codec;
+} CompactTrainedCache;
+
 /* compact_trained.c */
 extern int	compact_trained_number(const char *name);
 extern struct varlena *compact_trained_encode(int number, TrainedCodec *codec,
 											  const char *str, int len);
 
 /* compact_trained_dictionary.c */
+extern uint64 compact_trained_generation;
+extern CompactTrainedCache compact_trained_cache[COMPACT_TRAINED_MAX_NUMBER + 1];
 extern char *compact_trained_name(int number);
-extern TrainedCodec *compact_trained_codec(int number);
+extern TrainedCodec *compact_trained_look_up_codec(int number);
 extern TrainedCodec *compact_trained_codec_for_new(int number, Oid typid);
 extern int	compact_trained_type_number(Oid typid);
 extern Oid	compact_trained_dictionary(int number);
@@ -53,5 +62,21 @@ extern Oid	compact_trained_type(Oid function_schema, int number);
 extern void compact_trained_init(void);
 extern void compact_trained_refuse_rename(struct Node *statement);
 extern void compact_trained_guard_drop(struct List *names);
+
+/*
+ * Return the symbol table of the type trained_textN, to read values.  It is
+ * valid until the backend reads a catalog again.  Raise an error if the
+ * dictionary does not exist.
+ */
+static inline TrainedCodec *
+compact_trained_codec(int number)
+{
+	const CompactTrainedCache *cache = &compact_trained_cache[number];
+
+	if (likely(cache->generation == compact_trained_generation))
+		return cache->codec;
+
+	return compact_trained_look_up_codec(number);
+}
 
 #endif							/* COMPACT_TRAINED_H */

@@ -42,6 +42,7 @@
 
 #include "compact_codec_words.h"
 #include "compact_trained_codec.h"
+#include "compact_trained_symbols.h"
 
 /*
  * Each candidate for the choice at a position is one integer.  Its highest
@@ -139,31 +140,6 @@ typedef struct TrainedBlock
 	uint32		candidates[BLOCK_SIZE][TRAINED_MAX_SYMBOL];
 	uint32		ncandidates[BLOCK_SIZE];
 } TrainedBlock;
-
-/*
- * An entry of the decoder's table of all codes and escapes: where the symbol
- * is in the pool, and its length.  It is 0 if there is no symbol.
- */
-#define ENTRY(offset, len)		((uint32) (offset) << 7 | (uint32) (len))
-#define ENTRY_OFFSET(entry)		((entry) >> 7)
-#define ENTRY_LENGTH(entry)		((int) ((entry) & 0x7F))
-
-struct TrainedCodec
-{
-	MemoryContext context;
-	uint64		serial;			/* no other codec of this backend has it */
-	int			num_symbols;
-	int			one_byte_codes;
-	int			max_length;		/* of the symbols */
-	uint32	   *entries;		/* by code, then escapes by byte */
-	uint8	   *pool;			/* bytes of the symbols */
-	uint16	   *sorted;			/* codes in the order of their symbols */
-
-	/* the encoder's part */
-	TrainedTrieNode *trie;		/* NULL before the first string is encoded */
-	uint32		singles[256];	/* candidate for each single byte */
-	uint16		single_codes[256];	/* its code, or its escape */
-};
 
 /* Return a number that no other codec of this backend has; it is not 0. */
 uint64
@@ -934,18 +910,9 @@ static inline const uint8 *
 next_symbol(const TrainedCodec *codec, const uint8 *in, int inlen, int *pos,
 			int *len)
 {
-	int			code = in[(*pos)++];
-	uint32		entry;
+	int			code = next_code(codec, in, inlen, pos);
+	uint32		entry = (code < 0) ? 0 : codec->entries[code];
 
-	if (code >= codec->one_byte_codes)
-	{
-		*len = 0;
-		if (*pos >= inlen)
-			return NULL;
-		code = (code - codec->one_byte_codes) * 256 + in[(*pos)++] +
-			codec->one_byte_codes;
-	}
-	entry = codec->entries[code];
 	*len = ENTRY_LENGTH(entry);
 
 	return codec->pool + ENTRY_OFFSET(entry);
@@ -1001,7 +968,16 @@ trained_codec_compare(const TrainedCodec *codec, const uint8 *a, int alen,
 			*result = aleft - bleft;
 			return true;
 		}
-		order = memcmp(asymbol, bsymbol, len);
+		if (likely(len <= 8))
+		{
+			/* there is space behind the symbols in the pool */
+			uint64		aword = load_word(asymbol) >> (64 - 8 * len);
+			uint64		bword = load_word(bsymbol) >> (64 - 8 * len);
+
+			order = (aword > bword) - (aword < bword);
+		}
+		else
+			order = memcmp(asymbol, bsymbol, len);
 		if (order != 0)
 		{
 			*result = order;

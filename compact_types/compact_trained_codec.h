@@ -53,6 +53,7 @@
 
 typedef struct TrainedCodec TrainedCodec;
 
+/* compact_trained_codec.c */
 extern TrainedCodec *trained_codec_load(const uint8 *stored, Size len,
 										MemoryContext context,
 										const char **detail);
@@ -68,6 +69,12 @@ extern bool trained_codec_compare(const TrainedCodec *codec,
 								  const uint8 *a, int alen,
 								  const uint8 *b, int blen, int *result);
 
+/* compact_trained_order.c */
+extern uint64 trained_codec_key(TrainedCodec *codec, const uint8 *str, int len);
+extern bool trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in,
+									   int inlen, uint64 *key);
+
+/* compact_trained_train.c */
 extern uint8 *trained_codec_train(const uint8 *const *strings,
 								  const int *lengths, int n, int max_symbols,
 								  int min_rows, Size *stored_len);

@@ -71,12 +71,10 @@
 /* A dictionary that this backend has read. */
 typedef struct TrainedEntry
 {
-	uint64		generation;		/* of the catalog, when it was last looked up */
 	Oid			dictid;
 	TransactionId xmin;			/* of the dictionary's row */
 	ItemPointerData tid;		/* of the dictionary's row */
-	MemoryContext context;		/* of codec */
-	TrainedCodec *codec;
+	MemoryContext context;		/* of the symbol table */
 
 	/* the (sub)transaction that has locked the dictionary */
 	LocalTransactionId lock_lxid;
@@ -95,13 +93,16 @@ static TrainedEntry *entries[COMPACT_TRAINED_MAX_NUMBER + 1];
 
 extern Datum trained_text_init(PG_FUNCTION_ARGS);
 
-/* Counts the invalidations of the catalog; 0 before the first use. */
-static uint64 generation = 0;
+/* Counts the invalidations of the catalog.  None is noticed before the first use. */
+uint64		compact_trained_generation = 1;
+static bool invalidations_noticed = false;
+
+CompactTrainedCache compact_trained_cache[COMPACT_TRAINED_MAX_NUMBER + 1];
 
 static void
 invalidate(Datum arg, int cacheid, uint32 hashvalue)
 {
-	generation++;
+	compact_trained_generation++;
 }
 
 /* Return the name of the type with that number, which its dictionary has too. */
@@ -269,7 +270,7 @@ read_entry(TrainedEntry *entry, HeapTuple tuple, int number)
 		MemoryContextDelete(entry->context);
 	MemoryContextSetParent(context, CacheMemoryContext);
 	entry->context = context;
-	entry->codec = codec;
+	compact_trained_cache[number].codec = codec;
 	entry->dictid = ((Form_pg_ts_dict) GETSTRUCT(tuple))->oid;
 	entry->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
 	entry->tid = tuple->t_self;
@@ -287,23 +288,24 @@ read_entry(TrainedEntry *entry, HeapTuple tuple, int number)
 static TrainedEntry *
 get_entry(int number)
 {
+	CompactTrainedCache *cache = &compact_trained_cache[number];
 	TrainedEntry *entry = entries[number];
 	uint64		now;
 	HeapTuple	tuple;
 
-	if (likely(entry != NULL && entry->generation == generation))
+	if (likely(cache->generation == compact_trained_generation))
 		return entry;
 
-	if (generation == 0)
+	if (!invalidations_noticed)
 	{
 		CacheRegisterSyscacheCallback(TSDICTOID, invalidate, (Datum) 0);
-		generation = 1;
+		invalidations_noticed = true;
 	}
 	if (entry == NULL)
 		entry = entries[number] = MemoryContextAllocZero(TopMemoryContext,
 														 sizeof(TrainedEntry));
 	/* an invalidation while the dictionary is read counts as a later one */
-	now = generation;
+	now = compact_trained_generation;
 	tuple = find_dictionary(number);
 	if (!HeapTupleIsValid(tuple))
 		ereport(ERROR,
@@ -317,25 +319,26 @@ get_entry(int number)
 	 * a row that was frozen still has its xmin, so that no other row is the
 	 * same
 	 */
-	if (entry->codec == NULL || entry->dictid != ((Form_pg_ts_dict) GETSTRUCT(tuple))->oid ||
+	if (cache->codec == NULL || entry->dictid != ((Form_pg_ts_dict) GETSTRUCT(tuple))->oid ||
 		entry->xmin != HeapTupleHeaderGetRawXmin(tuple->t_data) ||
 		!ItemPointerEquals(&entry->tid, &tuple->t_self))
 		read_entry(entry, tuple, number);
 	ReleaseSysCache(tuple);
-	entry->generation = now;
+	cache->generation = now;
 
 	return entry;
 }
 
 /*
- * Return the symbol table of the type trained_textN, to read values.  It is
- * valid until the backend reads a catalog again.  Raise an error if the
- * dictionary does not exist.
+ * Look up the dictionary, and return its symbol table.  See
+ * compact_trained_codec().
  */
 TrainedCodec *
-compact_trained_codec(int number)
+compact_trained_look_up_codec(int number)
 {
-	return get_entry(number)->codec;
+	(void) get_entry(number);
+
+	return compact_trained_cache[number].codec;
 }
 
 /*
@@ -556,10 +559,10 @@ compact_trained_codec_for_new(int number, Oid typid)
 		entry->lock_subid = subid;
 	}
 	if (likely(entry->committed))
-		return entry->codec;
+		return compact_trained_cache[number].codec;
 	check_new_dictionary(number, typid);
 
-	return get_entry(number)->codec;
+	return compact_trained_codec(number);
 }
 
 /*

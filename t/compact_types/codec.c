@@ -661,6 +661,54 @@ damaged_trained_value(struct varlena *value)
 	return result;
 }
 
+/* Set *key to the sort key of a value of a type.  Return false after an error. */
+static bool
+get_key(int number, struct varlena *value, uint64 *key)
+{
+	volatile bool failed = true;
+
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+	{
+		*key = compact_text_trained_key(number, value);
+		failed = false;
+	}
+	error_expected = false;
+	return !failed;
+}
+
+/*
+ * Check the sort keys, for a type, of two values that may be damaged.  If both
+ * have a string, their keys must be ordered like their strings, or be equal.
+ * A damaged value has a key if the damage is not read for the key.
+ */
+static void
+check_keys(int number, struct varlena *a, struct varlena *b)
+{
+	CompactTextString *astring = decode_value(a);
+	CompactTextString *bstring = decode_value(b);
+	uint64		akey;
+	uint64		bkey;
+	bool		has_keys = get_key(number, a, &akey);
+
+	has_keys &= get_key(number, b, &bkey);
+	if (astring != NULL && bstring != NULL)
+	{
+		int			order = compare_strings((const uint8 *) astring->data, astring->len,
+											(const uint8 *) bstring->data, bstring->len);
+
+		if (!has_keys)
+			fail("type trained_text%d: values with strings have no sort keys", number);
+		if (akey != bkey && (akey > bkey) != (order > 0))
+			fail("type trained_text%d: keys of strings of %d and %d bytes are in the wrong order",
+				 number, astring->len, bstring->len);
+		if (akey != bkey && order == 0)
+			fail("type trained_text%d: one string has two keys", number);
+	}
+	free(astring);
+	free(bstring);
+}
+
 /*
  * Check the values that the types trained_textN can have for a string.
  * Decoding must return the string, also if the form is longer than another
@@ -691,6 +739,8 @@ check_trained_value(const uint8 *data, int len, const uint8 *other, int other_le
 			sign(compare_strings(other, other_len, data, len)))
 			fail("type trained_text%d: strings of %d and %d bytes are in the wrong order",
 				 number, len, other_len);
+		check_keys(number, value, forms[i]);
+		check_keys(other_number, forms[i], value);
 	}
 
 	for (int i = 0; i < 4; i++)
@@ -701,6 +751,8 @@ check_trained_value(const uint8 *data, int len, const uint8 *other, int other_le
 		check_order(damaged, value);
 		check_order(forms[i % 3], damaged);
 		check_order(damaged, again);
+		check_keys(number, damaged, value);
+		check_keys(number, again, damaged);
 
 		trained_codecs_missing = true;
 		if (decode_value(value) != NULL)

@@ -12,6 +12,7 @@
 # The program trained_codec.c:
 # - Encodings with a trained symbol table are those that may never change.
 # - Each string is encoded to the same bytes as by a simple reference implementation.
+# - A key for sorting is that of a simple reference implementation, and is ordered like its string.
 # - Any table that is not valid is rejected.
 # - A trained table keeps the limits that were given to the training.
 # - The largest tables need only so much memory.
@@ -44,11 +45,12 @@ my %sources = (
 	codec => [
 		"$top/t/compact_types/codec.c",
 		map { "$top/compact_types/$_.c" }
-		  qw(compact_text_codec compact_text_dictionary compact_trained_codec)
+		  qw(compact_text_codec compact_text_dictionary compact_trained_codec compact_trained_order)
 	],
 	trained_codec => [
 		"$top/t/compact_types/trained_codec.c",
-		map { "$top/compact_types/$_.c" } qw(compact_trained_codec compact_trained_train)
+		map { "$top/compact_types/$_.c" }
+		  qw(compact_trained_codec compact_trained_order compact_trained_train)
 	]);
 
 # What the programs do with strings, and the name of the check.

@@ -251,8 +251,12 @@ cstring_to_text_with_len(const char *str, int len)
 TrainedCodec *trained_codecs[COMPACT_TRAINED_MAX_NUMBER + 1];
 bool		trained_codecs_missing;
 
+/* no symbol table stays valid */
+uint64		compact_trained_generation = 1;
+CompactTrainedCache compact_trained_cache[COMPACT_TRAINED_MAX_NUMBER + 1];
+
 TrainedCodec *
-compact_trained_codec(int number)
+compact_trained_look_up_codec(int number)
 {
 	if (number < 1 || number > COMPACT_TRAINED_MAX_NUMBER)
 	{

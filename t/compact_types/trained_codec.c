@@ -362,17 +362,82 @@ check_round_trip(TrainedCodec *codec, const uint8 *str, int len)
 	check_decode(codec, encoded, encoded_len, len);
 	check_decode(codec, encoded, encoded_len, len + random_below(2 * MAX_SYMBOL));
 	check_decode(codec, encoded, encoded_len, len + MAX_SYMBOL);
+	check_decode(codec, encoded, encoded_len, MAX_LENGTH + MAX_SYMBOL);
 	check_decode(codec, encoded, encoded_len, random_below(len + 1));
 	if (len > 0)
 		check_decode(codec, encoded, encoded_len, len - 1);
 }
 
 /*
+ * Return the key of a string as compact_trained_order.c defines it.  The
+ * number of a string's interval is that of the boundaries up to the string:
+ * one before each symbol, and one after the last string that begins with a
+ * symbol of more than one byte.
+ */
+static uint64
+reference_key(const uint8 *str, int len)
+{
+	uint64		key = 0;
+	int			free_bits = 64;
+	int			part_bits = 0;
+	int			most = 256;		/* a symbol for each single byte */
+
+	for (int i = 0; i < reference.nsymbols; i++)
+		most += reference.symbols[i].len > 1 ? 2 : 0;
+	while (most >> part_bits != 0)
+		part_bits++;
+
+	while (len > 0 && free_bits > 0)
+	{
+		int			number = 1 + str[0];
+		int			longest = 1;
+
+		for (int i = 0; i < reference.nsymbols; i++)
+		{
+			const TestSymbol *symbol = &reference.symbols[i];
+			int			order = compare_strings(symbol->bytes, symbol->len, str, len);
+			bool		begins = symbol->len <= len && memcmp(symbol->bytes, str, symbol->len) == 0;
+
+			if (symbol->len > 1)
+				number += (order <= 0) + (order < 0 && !begins);
+			if (begins)
+				longest = Max(longest, symbol->len);
+		}
+		free_bits -= part_bits;
+		key |= free_bits >= 0 ? (uint64) number << free_bits : (uint64) number >> -free_bits;
+		str += longest;
+		len -= longest;
+	}
+	return key;
+}
+
+/*
+ * Return the key of a code sequence and of its string, which must be the same.
+ * If expected is true, it must be the key of the reference.
+ */
+static uint64
+check_key(TrainedCodec *codec, const uint8 *in, int inlen, const uint8 *str, int len, bool expected)
+{
+	uint8	   *copy = exact_copy(str, len);
+	uint64		key = trained_codec_key(codec, copy, len);
+	uint64		of_codes;
+
+	if (!trained_codec_key_of_codes(codec, in, inlen, &of_codes))
+		fail("a valid sequence of %d bytes has no key", inlen);
+	if (of_codes != key)
+		fail("the key of %d bytes differs from that of their string", inlen);
+	if (expected && key != reference_key(str, len))
+		fail("the key of a string of %d bytes is wrong", len);
+	free(copy);
+	return key;
+}
+
+/*
  * Compare two sequences of codes.  If both have a string, they must compare
- * like their strings.
+ * like their strings, and so must their keys, unless these are equal.
  */
 static void
-check_compare(const TrainedCodec *codec, const uint8 *a, int alen, const uint8 *b, int blen)
+check_compare(TrainedCodec *codec, const uint8 *a, int alen, const uint8 *b, int blen)
 {
 	static uint8 astring[MAX_SYMBOL * MAX_ENCODED];
 	static uint8 bstring[MAX_SYMBOL * MAX_ENCODED];
@@ -382,6 +447,8 @@ check_compare(const TrainedCodec *codec, const uint8 *a, int alen, const uint8 *
 	uint8	   *bcopy = exact_copy(b, blen);
 	int			result = 0;
 	int			reverse = 0;
+	uint64		akey = 0;
+	uint64		bkey = 0;
 	bool		valid = trained_codec_compare(codec, acopy, alen, bcopy, blen, &result);
 
 	if (trained_codec_compare(codec, bcopy, blen, acopy, alen, &reverse) != valid ||
@@ -394,13 +461,24 @@ check_compare(const TrainedCodec *codec, const uint8 *a, int alen, const uint8 *
 		if (sign(result) != sign(compare_strings(astring, astring_len, bstring, bstring_len)))
 			fail("strings of %d and %d bytes are in the wrong order", astring_len, bstring_len);
 	}
+
+	/* the reference takes long if there are many symbols */
+	if (astring_len >= 0)
+		akey = check_key(codec, acopy, alen, astring, astring_len,
+						 random_below(1 + reference.nsymbols / 50) == 0);
+	else
+		(void) trained_codec_key_of_codes(codec, acopy, alen, &akey);
+	if (bstring_len >= 0)
+		bkey = check_key(codec, bcopy, blen, bstring, bstring_len, false);
+	if (astring_len >= 0 && bstring_len >= 0 && akey != bkey && (akey > bkey) != (result > 0))
+		fail("keys of strings of %d and %d bytes are in the wrong order", astring_len, bstring_len);
 	free(acopy);
 	free(bcopy);
 }
 
 /* Check a random byte sequence, and one with a common beginning. */
 static void
-check_garbage(const TrainedCodec *codec)
+check_garbage(TrainedCodec *codec)
 {
 	uint8		a[MAX_GARBAGE];
 	uint8		b[MAX_GARBAGE];
@@ -425,6 +503,8 @@ check_garbage(const TrainedCodec *codec)
 		b[blen++] = random_below(256);
 
 	check_decode(codec, a, alen, MAX_SYMBOL * alen);
+	check_decode(codec, a, alen, MAX_LENGTH + MAX_SYMBOL);
+	check_decode(codec, b, blen, MAX_LENGTH + MAX_SYMBOL);
 	check_decode(codec, a, alen, random_below(random_below(2) ? 40 : MAX_SYMBOL * alen + 1));
 	check_decode(codec, b, blen, random_below(MAX_SYMBOL * blen + MAX_SYMBOL + 1));
 	check_compare(codec, a, alen, b, blen);
@@ -1212,6 +1292,28 @@ check_nasty(int kind)
 	free(table);
 }
 
+/*
+ * Decode the longest symbols, into buffers that are as large as the string, and
+ * larger by up to two symbols.
+ */
+static void
+check_longest(void)
+{
+	static TestSymbol longest = {MAX_SYMBOL, "long"};
+	Size		len;
+	uint8	   *table = make_table(&longest, 1, 1, &len);
+	TrainedCodec *codec = check_load(table, len);
+	uint8		codes[MAX_LENGTH / MAX_SYMBOL] = {0};
+
+	for (int n = 1; n <= (int) sizeof(codes); n++)
+	{
+		for (int more = 0; more <= 2 * MAX_SYMBOL; more++)
+			check_decode(codec, codes, n, n * MAX_SYMBOL + more);
+	}
+	MemoryContextDelete(codec_context);
+	free(table);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -1228,6 +1330,7 @@ main(int argc, char **argv)
 	{
 		for (int kind = 0; kind < 4; kind++)
 			check_nasty(kind);
+		check_longest();
 	}
 	else
 		fail("usage: trained_codec golden | fuzz SEED CASES | train SEED CASES | nasty SEED");

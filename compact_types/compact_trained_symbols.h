@@ -1,0 +1,87 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_trained_symbols.h
+ *	  The symbol table of a trained type in memory.
+ *
+ * This is for the files of the codec only.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_trained_symbols.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_TRAINED_SYMBOLS_H
+#define COMPACT_TRAINED_SYMBOLS_H
+
+#include "compact_trained_codec.h"
+
+/*
+ * An entry of the decoder's table of all codes and escapes: where the symbol
+ * is in the pool, and its length.  It is 0 if there is no symbol.
+ */
+#define ENTRY(offset, len)		((uint32) (offset) << 7 | (uint32) (len))
+#define ENTRY_OFFSET(entry)		((entry) >> 7)
+#define ENTRY_LENGTH(entry)		((int) ((entry) & 0x7F))
+
+/* A symbol, or a single byte that is no symbol, among all of them in order. */
+typedef struct OrderedSymbol
+{
+	uint32		entry;			/* where its bytes are, and their number */
+	uint16		parent;			/* position of the longest symbol that this
+								 * one begins with, or its own */
+	uint16		end;			/* position after those that begin with it */
+	uint16		number;			/* of the interval that begins with it */
+	uint16		next_number;	/* of the interval behind all strings that
+								 * begin with it; 0 for a single byte */
+} OrderedSymbol;
+
+/* The intervals of compact_trained_order.c. */
+typedef struct TrainedOrder
+{
+	int			part_bits;		/* of the number of an interval */
+	uint64	   *heads;			/* first eight bytes of each; zeros follow */
+	OrderedSymbol *ordered;
+	uint16	   *positions;		/* of the symbols, by code */
+	uint16		starts[257];	/* position of each single byte, and the end */
+} TrainedOrder;
+
+struct TrainedCodec
+{
+	MemoryContext context;
+	uint64		serial;			/* no other codec of this backend has it */
+	int			num_symbols;
+	int			one_byte_codes;
+	int			max_length;		/* of the symbols */
+	uint32	   *entries;		/* by code, then escapes by byte */
+	uint8	   *pool;			/* bytes of the symbols */
+	uint16	   *sorted;			/* codes in the order of their symbols */
+
+	/* the encoder's part */
+	struct TrainedTrieNode *trie;	/* NULL before the first string is encoded */
+	uint32		singles[256];	/* candidate for each single byte */
+	uint16		single_codes[256];	/* its code, or its escape */
+
+	TrainedOrder *order;		/* NULL before the first sort key is made */
+};
+
+/*
+ * Read the code at *pos, which is before inlen, and advance *pos.  Return the
+ * code, or -1 if its second byte is missing.  A code that is returned may have
+ * no symbol.
+ */
+static inline int
+next_code(const TrainedCodec *codec, const uint8 *in, int inlen, int *pos)
+{
+	int			code = in[(*pos)++];
+
+	if (code < codec->one_byte_codes)
+		return code;
+	if (*pos >= inlen)
+		return -1;
+
+	return (code - codec->one_byte_codes) * 256 + in[(*pos)++] + codec->one_byte_codes;
+}
+
+#endif							/* COMPACT_TRAINED_SYMBOLS_H */
