@@ -64,6 +64,7 @@
 #include "compact_text.h"
 #include "compact_text_dictionary.h"
 #include "compact_trained.h"
+#include "compact_trained_symbols.h"
 
 /*
  * The tags.  A set of sixteen characters has two tags: one for an even number
@@ -811,6 +812,50 @@ compact_text_trained_key(int number, struct varlena *value)
 }
 
 /*
+ * Return a value with a tag of a trained symbol table as a text.
+ *
+ * Decode a short string directly into the text, if most strings have no more
+ * than DIRECT_RATIO bytes for a byte of codes.  This saves the time of a copy,
+ * but a string that does not fit is decoded twice.
+ */
+#define DIRECT_RATIO	4
+#define DIRECT_CODES	48
+#define DIRECT_MISS		8		/* misses are that much rarer than hits */
+
+static text *
+trained_to_text(const uint8 *in, int inlen)
+{
+	char		string[COMPACT_TEXT_MAX_ENCODED + TRAINED_DECODE_SLACK];
+	int			tag_bytes;
+	TrainedCodec *codec = trained_codec_of(in, inlen, &tag_bytes);
+	int			codes = inlen - tag_bytes;
+	int			len;
+
+	if (codes <= DIRECT_CODES && codec->direct > 0)
+	{
+		int			space = DIRECT_RATIO * codes + TRAINED_DECODE_SLACK;
+		text	   *result = (text *) palloc(VARHDRSZ + space);
+
+		len = trained_codec_decode(codec, in + tag_bytes, codes, (uint8 *) VARDATA(result),
+								   space);
+		if (likely(len > 0))
+		{
+			SET_VARSIZE(result, VARHDRSZ + len);
+			return result;
+		}
+		pfree(result);
+	}
+
+	len = decode_trained(in, inlen, string, sizeof(string));
+	if (len > DIRECT_RATIO * codes)
+		codec->direct = Max(codec->direct - DIRECT_MISS, -DIRECT_MISS);
+	else
+		codec->direct = Min(codec->direct + 1, DIRECT_MISS);
+
+	return cstring_to_text_with_len(string, len);
+}
+
+/*
  * Return the value as a separate text in the current memory context.  The
  * string is decoded directly into the text, so the allocation may be larger
  * than the text.
@@ -829,12 +874,7 @@ compact_text_to_text(struct varlena *value)
 		return cstring_to_text_with_len((const char *) in + 1, inlen - 1);
 
 	if (IS_TRAINED(in[0]))
-	{
-		char		string[COMPACT_TEXT_MAX_ENCODED + TRAINED_DECODE_SLACK];
-		int			len = decode_trained(in, inlen, string, sizeof(string));
-
-		return cstring_to_text_with_len(string, len);
-	}
+		return trained_to_text(in, inlen);
 
 	/* a damaged value can have any length, but its decoded form is limited */
 	space = DECODED_SPACE(Min(inlen, COMPACT_TEXT_MAX_ENCODED));

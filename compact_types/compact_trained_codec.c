@@ -294,6 +294,7 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 	codec->num_symbols = num_symbols;
 	codec->one_byte_codes = one_byte_codes;
 	codec->max_length = 1;
+	codec->direct = 1;
 	codec->entries = MemoryContextAllocZero(context,
 											(num_codes + 256) * sizeof(uint32));
 	codec->sorted = MemoryContextAlloc(context,

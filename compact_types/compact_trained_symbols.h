@@ -3,7 +3,7 @@
  * compact_trained_symbols.h
  *	  The symbol table of a trained type in memory.
  *
- * This is for the files of the codec only.
+ * This is for the files that encode and decode strings.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -54,6 +54,8 @@ struct TrainedCodec
 	int			num_symbols;
 	int			one_byte_codes;
 	int			max_length;		/* of the symbols */
+	int			direct;			/* if positive, most strings are so short that
+								 * trained_to_text() need not copy them */
 	uint32	   *entries;		/* by code, then escapes by byte */
 	uint8	   *pool;			/* bytes of the symbols */
 	uint16	   *sorted;			/* codes in the order of their symbols */
