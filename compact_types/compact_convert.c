@@ -252,7 +252,7 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 	if (detail.len > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-				 advice->reverts ?
+				 advice->reverts && !options->to_train ?
 				 errmsg("cannot revert table \"%s\" because other objects depend on it",
 						RelationGetRelationName(advice->rel)) :
 				 errmsg("cannot convert table \"%s\" because other objects depend on it",
@@ -842,12 +842,17 @@ prepare_to_train_again(Oid relid, Oid funcid, ArrayType *names)
 		int32		typmod;
 		Oid			collation;
 
-		/* advise() raises the error if the column does not exist */
 		if (attnum <= 0)
-			continue;
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							name, get_rel_name(relid))));
 		get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
-		if (compact_string_kind(typid) != COMPACT_STRING_TEXT)
+		/* advise() says why a generated column keeps its type */
+		if (compact_string_kind(typid) != COMPACT_STRING_TEXT ||
+			get_attgenerated(relid, attnum) != '\0')
 			continue;
+		compact_trained_check_saving(relid, attnum);
 		again = palloc_object(TrainedAgain);
 		again->name = name;
 		again->type = format_type_extended(typid, typmod, FORMAT_TYPE_TYPEMOD_GIVEN);

@@ -25,6 +25,7 @@ typedef struct ConvertOptions
 	bool		skip_blocked;	/* do not convert blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
 	bool		train;			/* give strings a type with a dictionary */
+	bool		to_train;		/* revert() for convert(), which trains */
 	List	  **views;			/* if not NULL, add the OIDs of re-created
 								 * views here, and not to the result */
 } ConvertOptions;

@@ -427,7 +427,7 @@ void
 compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names)
 {
 	/* the training needs the number of rows, which the rewrite resets */
-	ConvertOptions options = {.update_statistics = true};
+	ConvertOptions options = {.update_statistics = true,.to_train = true};
 
 	revert_table(relid, funcid, names, true, &options, NULL);
 }

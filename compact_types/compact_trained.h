@@ -53,6 +53,7 @@ extern Oid	compact_trained_dictionary(int number);
 extern int	compact_trained_template_number(Oid template);
 
 /* compact_trained_sample.c */
+extern void compact_trained_check_saving(Oid relid, AttrNumber attnum);
 extern char *compact_trained_train(Relation rel, AttrNumber attnum, Oid functions);
 
 /* compact_trained_guard.c */

@@ -318,10 +318,10 @@ stored_size(int payload)
 /*
  * Separate the judged values from the sample, and train with the others.
  * Return the stored symbol table, the number of its symbols, and the sizes of
- * the judged values with it.
+ * the judged values with it in the type of that number.
  */
 static uint8 *
-train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes *sizes)
+train_and_judge(Sample *sample, int max_symbols, int number, Size *len, int *symbols, Sizes *sizes)
 {
 	Sample		judged;
 	int			n = 0;
@@ -365,7 +365,7 @@ train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes 
 		const char *str = (const char *) judged.strings[i];
 		int			length = judged.lengths[i];
 		struct varlena *compact = compact_text_encode(str, length);
-		struct varlena *trained = compact_trained_encode(1, codec, str, length);
+		struct varlena *trained = compact_trained_encode(number, codec, str, length);
 
 		CHECK_FOR_INTERRUPTS();
 		sizes->now += judged.sizes[i];
@@ -385,6 +385,21 @@ train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes 
 	return result;
 }
 
+/* Return the number of the first type that does not exist yet, or 0. */
+static int
+next_number(void)
+{
+	int			number = 0;
+
+	compact_advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
+						 " WHERE name ~ '^" COMPACT_TRAINED_PREFIX "[1-9][0-9]*$' AND installed_version IS NULL"
+						 " ORDER BY pg_catalog.length(name), name");
+	for (uint64 i = 0; i < SPI_processed && number == 0; i++)
+		number = compact_trained_number(compact_advise_result(i, 0));
+
+	return number;
+}
+
 /*
  * Create the extension of the first type that does not exist yet.  Do not take
  * a type that exists without a dictionary: other sessions may still have values
@@ -394,16 +409,12 @@ train_and_judge(Sample *sample, int max_symbols, Size *len, int *symbols, Sizes 
 static int
 create_type(const char *type_schema)
 {
-	int			number = 0;
+	int			number;
 
 	/* another session that trains waits here, and gets the next number */
 	LockDatabaseObject(NamespaceRelationId, get_namespace_oid(COMPACT_TRAINED_SCHEMA, false), 0,
 					   ShareUpdateExclusiveLock);
-	compact_advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
-						 " WHERE name ~ '^" COMPACT_TRAINED_PREFIX "[1-9][0-9]*$' AND installed_version IS NULL"
-						 " ORDER BY pg_catalog.length(name), name");
-	for (uint64 i = 0; i < SPI_processed && number == 0; i++)
-		number = compact_trained_number(compact_advise_result(i, 0));
+	number = next_number();
 	if (number == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -485,8 +496,9 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 
 	read_sample(rel, attnum, sample_rows, &training->sample);
 	sampled = training->sample.n;
-	stored = train_and_judge(&training->sample, max_symbols, &len, &training->symbols,
-							 &training->sizes);
+	/* a greater number takes one byte more in each value */
+	stored = train_and_judge(&training->sample, max_symbols, Max(next_number(), 1), &len,
+							 &training->symbols, &training->sizes);
 	training->number = 0;
 	/* rows that are NULL, or too long for a dictionary, save nothing */
 	values = training->sample.seen > 0 ?
@@ -505,6 +517,32 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 		create_dictionary(training->number, functions, stored, len);
 		CommandCounterIncrement();
 	}
+}
+
+/*
+ * Raise an error if another dictionary would not make a column of a table that
+ * convert() has locked smaller, by more than the dictionary takes.
+ */
+void
+compact_trained_check_saving(Oid relid, AttrNumber attnum)
+{
+	Relation	rel = table_open(relid, NoLock);
+	Training	training;
+	int			nestlevel;
+
+	SPI_connect();
+	nestlevel = compact_ddl_set_gucs();
+	train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, false, InvalidOid, &training);
+	AtEOXact_GUC(true, nestlevel);
+	if (training.saved <= training.len)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("another dictionary would not make column \"%s\" of table \"%s\" smaller",
+						get_attname(relid, attnum, false), RelationGetRelationName(rel)),
+				 errdetail("The dictionary would have %zu bytes, and save %.0f bytes.",
+						   training.len, training.saved)));
+	SPI_finish();
+	table_close(rel, NoLock);
 }
 
 /*
