@@ -102,7 +102,8 @@ extern void compact_revert_forget(const Advice *advice, const bool *chosen, Oid 
 extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type);
 
 /* compact_revert_definition.c */
-extern char *compact_revert_without_stand_ins(const Advice *advice, const char *definition);
+extern char *compact_revert_casts(const Advice *advice, const char *definition,
+								  Oid view, List *converted);
 extern void compact_revert_read_definitions(Advice *advice, Oid relid);
 extern void compact_revert_note_definitions(Advice *advice, Oid relid);
 extern char *compact_revert_origin(const Advice *advice, Oid relid, const char *text, NodeTag tag);

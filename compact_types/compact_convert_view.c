@@ -167,7 +167,8 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	saved->origin = compact_revert_origin(advice, view, query, T_SelectStmt);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	if (advice->reverts)
-		query = saved->origin ? saved->origin : compact_revert_without_stand_ins(advice, query);
+		query = saved->origin ? saved->origin :
+			compact_revert_casts(advice, query, view, converted);
 	else if (saved->origin == NULL)
 		saved->origin = query;
 	saved->create = psprintf("%s%s", create, query);

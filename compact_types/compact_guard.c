@@ -109,10 +109,55 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 }
 
 /*
+ * Raise an error if other objects of tables and views would be dropped, such as
+ * a constraint with a literal of a type.  used is the beginning of a query with
+ * the types that are dropped.  Ignore tables of the schemas and of the roles.
+ */
+static void
+check_objects(const char *used, const char *schemas, const char *roles)
+{
+	int			n;
+	StringInfoData names;
+
+	compact_advise_query("%s SELECT DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, 0)"
+						 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
+						 "  AND d.refobjid = u.typid AND d.deptype = 'n'"
+						 " JOIN (SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass AS classid, oid, conrelid AS relid FROM pg_catalog.pg_constraint"
+						 "  UNION ALL SELECT 'pg_catalog.pg_rewrite'::pg_catalog.regclass, oid, ev_class FROM pg_catalog.pg_rewrite"
+						 "  UNION ALL SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass, oid, adrelid FROM pg_catalog.pg_attrdef"
+						 "  UNION ALL SELECT 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, stxrelid FROM pg_catalog.pg_statistic_ext"
+						 "  UNION ALL SELECT 'pg_catalog.pg_policy'::pg_catalog.regclass, oid, polrelid FROM pg_catalog.pg_policy"
+						 "  UNION ALL SELECT 'pg_catalog.pg_trigger'::pg_catalog.regclass, oid, tgrelid FROM pg_catalog.pg_trigger"
+						 "  UNION ALL SELECT 'pg_catalog.pg_class'::pg_catalog.regclass, indexrelid, indrelid FROM pg_catalog.pg_index) o"
+						 "  ON o.classid = d.classid AND o.oid = d.objid"
+						 " JOIN pg_catalog.pg_class c ON c.oid = o.relid"
+						 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 "  AND e.objid = c.oid AND e.deptype = 'e')"
+						 " ORDER BY 1",
+						 used, schemas, roles);
+	n = (int) SPI_processed;
+	if (n == 0)
+		return;
+	initStringInfo(&names);
+	for (int i = 0; i < Min(n, MAX_NAMED); i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot drop types of compact_types while other objects use them"),
+			 n > MAX_NAMED ?
+			 errdetail("%d objects would be dropped, %s among them.", n, names.data) :
+			 errdetail_plural("%d object would be dropped: %s.", "%d objects would be dropped: %s.",
+							  n, n, names.data),
+			 errhint("Create these objects again without the types, for example with \"::text\" after a literal.  SET compact_types.guard_drop = off allows you to drop them.")));
+}
+
+/*
  * compact_types.guard_drop() returns event_trigger
  *
  * Raise an error if the statement would drop columns of tables because it
- * drops their types.  Ignore tables that the statement drops as a whole.  Raise
+ * drops their types, or other objects of tables and views that contain the
+ * types.  Ignore tables that the statement drops as a whole.  Raise
  * an error, too, if the statement would drop or rename a dictionary that values
  * are encoded with.
  */
@@ -126,6 +171,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	StringInfoData roles;
 	StringInfoData names;
 	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
+	char	   *used;
 	int			nestlevel;
 	int			n;
 
@@ -166,29 +212,31 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	 * the dependencies in the other direction, to columns: through arrays,
 	 * domains, ranges and composite types.
 	 */
-	compact_advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("
-						 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
-						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
-						 "  UNION SELECT t.oid, 'pg_catalog.pg_ts_dict'::pg_catalog.regclass::pg_catalog.oid, d.oid"
-						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-						 "  JOIN pg_catalog.pg_ts_dict d ON d.dictname || '_in' = p.proname"
-						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
-						 "  AND d.dictnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = '" COMPACT_TRAINED_SCHEMA "')"
-						 "  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
-						 "  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
-						 "  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
-						 "   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
-						 "  AND d.deptype IN ('n', 'a', 'e', 'i')),"
-						 " used (typid) AS ("
-						 "  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
-						 "   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
-						 "    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
-						 "    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
-						 "  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
-						 "  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
-						 "  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
-						 "  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)"
+	used = psprintf("WITH RECURSIVE base (typid, classid, objid) AS ("
+					"  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
+					"  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+					"  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+					"  UNION SELECT t.oid, 'pg_catalog.pg_ts_dict'::pg_catalog.regclass::pg_catalog.oid, d.oid"
+					"  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+					"  JOIN pg_catalog.pg_ts_dict d ON d.dictname || '_in' = p.proname"
+					"  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+					"  AND d.dictnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = '" COMPACT_TRAINED_SCHEMA "')"
+					"  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
+					"  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
+					"  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
+					"   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
+					"  AND d.deptype IN ('n', 'a', 'e', 'i')),"
+					" used (typid) AS ("
+					"  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
+					"   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
+					"    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
+					"    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
+					"  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
+					"  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
+					"  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
+					"  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)",
+					functions, functions, targets.data, roles.data);
+	compact_advise_query("%s"
 						 " SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
 						 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
 						 "  AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0"
@@ -199,13 +247,11 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
 						 "  AND e.objid = c.oid AND e.deptype = 'e')"
 						 " ORDER BY 1",
-						 functions, functions, targets.data, roles.data,
-						 schemas.data, roles.data);
+						 used, schemas.data, roles.data);
 	n = (int) SPI_processed;
 	initStringInfo(&names);
 	for (int i = 0; i < Min(n, MAX_NAMED); i++)
 		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
-	AtEOXact_GUC(true, nestlevel);
 	if (n > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
@@ -216,6 +262,8 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 								  "%d columns would be dropped with their values: %s.",
 								  n, n, names.data),
 				 errhint("SELECT compact_types.revert_all(unrecorded => true) gives these columns ordinary types.  SET compact_types.guard_drop = off allows you to drop them.")));
+	check_objects(used, schemas.data, roles.data);
+	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 
 	PG_RETURN_NULL();

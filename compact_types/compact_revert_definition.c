@@ -12,11 +12,13 @@
  * was recorded as the new text.  revert() runs the former text as the owner of
  * the table or view, who must be the recorded owner.
  *
- * Stand-ins.  If a constraint or view compares two columns that are both
- * narrow, its text contains a cast to a stand-in, a type that
- * compact_literal.c explains.  After revert(), this cast would still be in the
- * text, and would prevent the extension from being dropped.  So revert()
- * removes these casts from the text.
+ * Casts.  If a constraint or view compares two columns that are both narrow,
+ * its text contains a cast to a stand-in, a type that compact_literal.c
+ * explains.  If a constraint or view was created when a column had a compact
+ * type, its literals have this type as well.  After revert(), these casts would
+ * still be in the text.  Then DROP EXTENSION would fail, or drop the constraint
+ * or view with CASCADE.  So revert() removes casts to stand-ins from the text,
+ * and replaces casts to the compact type of a column.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,8 +31,10 @@
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -44,7 +48,7 @@
 #include "compact_ddl.h"
 
 /*
- * Stand-ins
+ * Casts
  */
 
 static const char *const stand_ins[] = {
@@ -52,22 +56,105 @@ static const char *const stand_ins[] = {
 	"integer_operand", "numeric_operand", "numeric_left", "timestamp_operand"
 };
 
+/* A cast to the type of a column that revert() changes */
+typedef struct ReplacedCast
+{
+	char	   *from;			/* "::" and the qualified name */
+	char	   *to;				/* the same of an ordinary type */
+	char	   *to_limited;		/* the same if a type modifier follows */
+} ReplacedCast;
+
+/* Return true if the view uses another column of the type, which keeps it. */
+static bool
+view_keeps_type(Oid view, List *converted, Oid typid)
+{
+	compact_advise_query("SELECT a.attrelid, a.attnum FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+						 " JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid"
+						 " JOIN pg_catalog.pg_type t ON t.oid = a.atttypid"
+						 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+						 " AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class"
+						 " AND %u IN (t.oid, t.typelem)", view, typid);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		if (!compact_advise_view_column_converts(converted, atooid(compact_advise_result(i, 0)),
+												 atoi(compact_advise_result(i, 1))))
+			return true;
+	}
+
+	return false;
+}
+
 /*
- * Return a copy of the definition without the casts to stand-ins, in the
- * current memory context.  The definition must be deparsed text in which all
- * types of the schema of compact_types are qualified with the schema.
+ * Return the casts that revert() replaces: those to the types of the columns
+ * that it can change.  In a view, do not replace casts to a type that the view
+ * keeps using.  converted lists what is converted, see
+ * compact_advise_look_at_views().
+ */
+static List *
+replaced_casts(const Advice *advice, Oid view, List *converted)
+{
+	List	   *result = NIL;
+	List	   *types = NIL;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		Oid			element = get_element_type(column->att->atttypid);
+		Oid			from = OidIsValid(element) ? element : column->att->atttypid;
+		Oid			to = OidIsValid(element) ? get_element_type(column->type.typid) : column->type.typid;
+		ReplacedCast *cast;
+
+		if (column->kind != ADVISE_REVERT || from < FirstNormalObjectId || !OidIsValid(to) ||
+			list_member_oid(types, from) ||
+			(OidIsValid(view) && view_keeps_type(view, converted, from)))
+			continue;
+		types = lappend_oid(types, from);
+		cast = palloc(sizeof(ReplacedCast));
+		cast->from = psprintf("::%s", format_type_extended(from, -1, FORMAT_TYPE_FORCE_QUALIFY));
+		/* a literal that is compared with a varchar is a text, too */
+		cast->to = psprintf("::%s", format_type_extended(to == VARCHAROID ? TEXTOID : to, -1,
+														 FORMAT_TYPE_TYPEMOD_GIVEN));
+		cast->to_limited = to == TEXTOID ? "::character varying" :
+			psprintf("::%s", format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN));
+		result = lappend(result, cast);
+	}
+
+	return result;
+}
+
+/* Return what follows the name in the text, or NULL if the text has another name. */
+static const char *
+after_name(const char *text, const char *name)
+{
+	Size		len = strlen(name);
+
+	if (strncmp(text, name, len) != 0 || text[len] == '_' || isalnum((unsigned char) text[len]))
+		return NULL;
+
+	return text +len;
+}
+
+/*
+ * Return a copy of the definition without the casts to stand-ins, and with
+ * casts to ordinary types in the place of casts to compact types that revert()
+ * changes, in the current memory context.  The definition must be deparsed
+ * text in which all types of compact_types are qualified with a schema.  view
+ * is the view that has the definition, or InvalidOid; converted lists what is
+ * converted with it.
  */
 char *
-compact_revert_without_stand_ins(const Advice *advice, const char *definition)
+compact_revert_casts(const Advice *advice, const char *definition, Oid view, List *converted)
 {
 	StringInfoData buf;
 	char	   *prefix = psprintf("::%s.", quote_identifier(get_namespace_name(advice->nspid)));
+	List	   *casts = replaced_casts(advice, view, converted);
 	const char *p = definition;
 
 	initStringInfo(&buf);
 	while (*p)
 	{
 		const char *rest = NULL;
+		ListCell   *lc;
 
 		/* a doubled quote ends a string and starts another */
 		if (*p == '\'' || *p == '"')
@@ -85,19 +172,22 @@ compact_revert_without_stand_ins(const Advice *advice, const char *definition)
 		if (strncmp(p, prefix, strlen(prefix)) == 0)
 		{
 			for (int i = 0; i < (int) lengthof(stand_ins) && rest == NULL; i++)
-			{
-				Size		len = strlen(stand_ins[i]);
+				rest = after_name(p + strlen(prefix), stand_ins[i]);
+			if (rest && strncmp(rest, "[]", 2) == 0)
+				rest += 2;
+		}
+		foreach(lc, casts)
+		{
+			const ReplacedCast *cast = (const ReplacedCast *) lfirst(lc);
 
-				rest = p + strlen(prefix);
-				if (strncmp(rest, stand_ins[i], len) != 0 ||
-					rest[len] == '_' || isalnum((unsigned char) rest[len]))
-					rest = NULL;
-				else
-					rest += len;
-			}
+			if (rest)
+				break;
+			rest = after_name(p, cast->from);
+			if (rest)
+				appendStringInfoString(&buf, *rest == '(' ? cast->to_limited : cast->to);
 		}
 		if (rest)
-			p = strncmp(rest, "[]", 2) == 0 ? rest + 2 : rest;
+			p = rest;
 		else
 			appendStringInfoChar(&buf, *p++);
 	}
@@ -335,7 +425,7 @@ ends_with(const char *str, const char *suffix)
 
 /*
  * Collect the statements that re-create constraints and statistics objects
- * whose text has changed or contains casts to stand-ins.
+ * whose text has changed or contains casts to types that revert() removes.
  */
 void
 compact_revert_find_definitions(Advice *advice)
@@ -352,7 +442,7 @@ compact_revert_find_definitions(Advice *advice)
 	{
 		Definition *definition = (Definition *) lfirst(lc);
 		char	   *text = definition->origin ? definition->origin :
-			compact_revert_without_stand_ins(advice, definition->text);
+			compact_revert_casts(advice, definition->text, InvalidOid, NIL);
 
 		/* compact_convert_recreate_indexes() creates the indexes again */
 		if (definition->kind == DEFINITION_INDEX || strcmp(definition->text, text) == 0)

@@ -293,6 +293,42 @@ INSERT INTO compact_types.conversions SELECT r, 'numeric(4,2)', 'm', '', 'compac
 ALTER TABLE rev.price DROP d;
 SELECT count(*) FROM compact_types.conversions WHERE converted::text ~ 'dropped';
 
+-- Literals in objects that were created after the conversion get ordinary types.
+CREATE TABLE rev.literal (id int, c char(9), t text, v varchar(60), p numeric(8,2), s timestamp(0));
+INSERT INTO rev.literal SELECT i, 'c' || i, 'some words that are long enough ' || i, 'other words that are long enough ' || i, i, '2024-01-01' FROM generate_series(1, 200) i;
+CREATE TABLE rev.kept AS SELECT t FROM rev.literal;
+SELECT column_name, new_type FROM compact_types.convert('rev.literal', narrow => true);
+SELECT column_name, new_type FROM compact_types.convert('rev.kept');
+ALTER TABLE rev.literal ADD CONSTRAINT k1 CHECK (c <> 'x' AND t <> 'it''s "::public.compact_text"' AND v NOT IN ('a', 'b')),
+  ADD CONSTRAINT k2 CHECK (p <> 5.5 AND s > '2000-01-01'), ADD CONSTRAINT k3 CHECK (c = ANY ('{a,b}') OR v <> 'abc'::compact_text(60));
+COMMENT ON CONSTRAINT k1 ON rev.literal IS 'a comment';
+CREATE VIEW rev.literals AS SELECT id, c, t FROM rev.literal WHERE c <> 'y' AND t IN ('x', 'y');
+CREATE VIEW rev.literals_2 AS SELECT id FROM rev.literals WHERE t IS DISTINCT FROM 'z';
+CREATE VIEW rev.with_kept AS SELECT l.id, coalesce(k.t, 'none') AS t FROM rev.literal l JOIN rev.kept k ON l.t = k.t WHERE l.t <> 'z';
+CREATE STATISTICS rev.literal_s ON (t <> 'x'), (c <> 'y') FROM rev.literal;
+CREATE INDEX literal_i ON rev.literal (id) WHERE c <> 'q';
+SELECT * FROM compact_types.revert('rev.literal');
+SELECT conname, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'rev.literal'::regclass ORDER BY 1;
+SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relname IN ('literals', 'literals_2', 'with_kept') ORDER BY 1;
+SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxname = 'literal_s';
+-- The view keeps the type as long as another table has it.
+DROP VIEW rev.with_kept;
+CREATE VIEW rev.with_kept AS SELECT k.t FROM rev.literal l JOIN rev.kept k ON l.t = k.t WHERE k.t <> 'none';
+SELECT * FROM compact_types.revert('rev.kept');
+SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relname = 'with_kept' ORDER BY 1;
+-- An object that still has a type is not dropped with the type.
+DROP TABLE rev.guarded, rev.guarded_2, rev.guarded_3;
+DROP EXTENSION compact_char9 CASCADE;
+BEGIN;
+SET LOCAL compact_types.guard_drop = off;
+DROP EXTENSION compact_char9 CASCADE;
+ROLLBACK;
+CREATE VIEW rev.constant AS SELECT 'x'::compact_char9 AS c;
+ALTER TABLE rev.kept ADD CONSTRAINT k CHECK (t <> 'x'::compact_char9), ALTER t SET DEFAULT ('y'::compact_char9);
+CREATE POLICY p ON rev.kept USING (t <> 'z'::compact_char9);
+DROP TYPE compact_char9 CASCADE;
+DROP EXTENSION compact_char9 CASCADE;
+
 SET client_min_messages = warning;
 DROP VIEW types;
 DROP SCHEMA rev, "Other" CASCADE;

@@ -380,12 +380,17 @@ RESET enable_seqscan;
 -- train again, with other values
 UPDATE shop SET url = 'ftp://files.example.net/pub/' || id || '.tar.gz', random = url WHERE id > 0;
 CREATE TABLE after AS SELECT id, url::text AS url, random::text AS random FROM shop;
+ALTER TABLE shop ADD CONSTRAINT named CHECK (url <> 'it''s' AND random NOT IN ('a', 'b'));
+CREATE VIEW named AS SELECT id FROM shop WHERE url <> 'x';
 SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
 SELECT * FROM compact_types.convert('shop', '{url,random}', train => true);
 SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
 SELECT compact_types.codec(url) AS url, compact_types.codec(random) AS random, count(*) FROM shop GROUP BY 1, 2 ORDER BY 3;
 SELECT count(*) AS differences FROM shop s FULL JOIN after a USING (id) WHERE (s.url::text, s.random::text) IS DISTINCT FROM (a.url, a.random);
 SELECT count(url), max(length) FROM seen;
+SELECT pg_get_constraintdef(oid), pg_get_viewdef('named') FROM pg_constraint WHERE conname = 'named';
+DROP VIEW named;
+SELECT compact_types.convert('shop', '{url}', train => true);
 DROP EXTENSION trained_text4 CASCADE;
 SELECT compact_types.convert('shop', '{nothing}', train => true);
 DROP TABLE after;
