@@ -56,6 +56,8 @@ typedef struct SavedView
 	Oid			new_oid;
 	char	   *name;			/* qualified */
 	char	   *create;			/* statement */
+	char	   *with_casts;		/* the same with the casts that revert()
+								 * replaces, or NULL */
 	Oid			owner;
 	bool		temporary;
 	List	   *relations;		/* OIDs of relations that the query uses */
@@ -102,12 +104,12 @@ extern void compact_revert_forget(const Advice *advice, const bool *chosen, Oid 
 extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type);
 
 /* compact_revert_definition.c */
-extern char *compact_revert_casts(const Advice *advice, const char *definition,
+extern char *compact_revert_casts(const Advice *advice, const char *query,
 								  Oid view, List *converted);
 extern void compact_revert_read_definitions(Advice *advice, Oid relid);
 extern void compact_revert_note_definitions(Advice *advice, Oid relid);
 extern char *compact_revert_origin(const Advice *advice, Oid relid, const char *text, NodeTag tag);
 extern void compact_revert_note_view(const Advice *advice, Oid view, const char *origin);
-extern void compact_revert_find_definitions(Advice *advice);
+extern void compact_revert_recreate_definitions(Advice *advice, const bool *chosen);
 
 #endif							/* COMPACT_CONVERT_H */

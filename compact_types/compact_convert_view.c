@@ -166,9 +166,13 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 
 	saved->origin = compact_revert_origin(advice, view, query, T_SelectStmt);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
-	if (advice->reverts)
-		query = saved->origin ? saved->origin :
-			compact_revert_casts(advice, query, view, converted);
+	if (advice->reverts && saved->origin)
+		query = saved->origin;
+	else if (advice->reverts)
+	{
+		saved->with_casts = psprintf("%s%s", create, query);
+		query = compact_revert_casts(advice, query, view, converted);
+	}
 	else if (saved->origin == NULL)
 		saved->origin = query;
 	saved->create = psprintf("%s%s", create, query);
@@ -391,27 +395,41 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 	int			ncolumns;
 	char	  **types;
 
-	create_view(saved);
-	compact_advise_query("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
-						 quote_literal_cstr(saved->name));
-	if (SPI_processed != 1 || compact_advise_result(0, 0) == NULL)
-		elog(ERROR, "view %s was not created", saved->name);
-	view = saved->new_oid = atooid(compact_advise_result(0, 0));
-	check_references(advice, views, saved);
-
-	/* only columns that show a converted column have a new type */
-	types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
-	for (int i = 0; i < Max(ncolumns, saved->ncolumns); i++)
+	for (;;)
 	{
-		if (ncolumns != saved->ncolumns ||
-			(saved->types[i] && strcmp(types[i], saved->types[i]) != 0))
+		int			differs = -1;
+
+		create_view(saved);
+		compact_advise_query("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
+							 quote_literal_cstr(saved->name));
+		if (SPI_processed != 1 || compact_advise_result(0, 0) == NULL)
+			elog(ERROR, "view %s was not created", saved->name);
+		view = saved->new_oid = atooid(compact_advise_result(0, 0));
+
+		/* only columns that show a converted column have a new type */
+		types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
+		for (int i = 0; i < Max(ncolumns, saved->ncolumns) && differs < 0; i++)
+		{
+			if (ncolumns != saved->ncolumns ||
+				(saved->types[i] && strcmp(types[i], saved->types[i]) != 0))
+				differs = i;
+		}
+		if (differs < 0)
+			break;
+		if (saved->with_casts == NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					 errmsg("view %s would have other types than before", saved->name),
 					 ncolumns != saved->ncolumns ? 0 :
-					 errdetail("The view had %s, and would have %s.", saved->types[i], types[i]),
+					 errdetail("The view had %s, and would have %s.", saved->types[differs], types[differs]),
 					 errhint("Add a cast to the view, or drop it first.")));
+
+		/* a literal is a column of the view: keep its type */
+		compact_convert_execute_as_owner(saved, psprintf("DROP VIEW %s RESTRICT", saved->name));
+		saved->create = saved->with_casts;
+		saved->with_casts = NULL;
 	}
+	check_references(advice, views, saved);
 
 	/* revoke privileges of ALTER DEFAULT PRIVILEGES, even of the owner */
 	compact_advise_query(

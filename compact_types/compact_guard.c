@@ -109,33 +109,49 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 }
 
 /*
- * Raise an error if other objects of tables and views would be dropped, such as
- * a constraint with a literal of a type.  used is the beginning of a query with
- * the types that are dropped.  Ignore tables of the schemas and of the roles.
+ * Raise an error if other objects of tables, views and domains would be
+ * dropped, such as a constraint with a literal of a type, or an index with a
+ * cast to it.  types lists the OIDs of the types that are dropped.  Ignore
+ * tables of the schemas and of the roles.
+ *
+ * An expression may depend on a type only by a function or an operator.
  */
 static void
-check_objects(const char *used, const char *schemas, const char *roles)
+check_objects(const char *types, const char *schemas, const char *roles)
 {
 	int			n;
 	StringInfoData names;
 
-	compact_advise_query("%s SELECT DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, 0)"
-						 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
-						 "  AND d.refobjid = u.typid AND d.deptype = 'n'"
-						 " JOIN (SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass AS classid, oid, conrelid AS relid FROM pg_catalog.pg_constraint"
-						 "  UNION ALL SELECT 'pg_catalog.pg_rewrite'::pg_catalog.regclass, oid, ev_class FROM pg_catalog.pg_rewrite"
-						 "  UNION ALL SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass, oid, adrelid FROM pg_catalog.pg_attrdef"
-						 "  UNION ALL SELECT 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, stxrelid FROM pg_catalog.pg_statistic_ext"
-						 "  UNION ALL SELECT 'pg_catalog.pg_policy'::pg_catalog.regclass, oid, polrelid FROM pg_catalog.pg_policy"
-						 "  UNION ALL SELECT 'pg_catalog.pg_trigger'::pg_catalog.regclass, oid, tgrelid FROM pg_catalog.pg_trigger"
-						 "  UNION ALL SELECT 'pg_catalog.pg_class'::pg_catalog.regclass, indexrelid, indrelid FROM pg_catalog.pg_index) o"
-						 "  ON o.classid = d.classid AND o.oid = d.objid"
-						 " JOIN pg_catalog.pg_class c ON c.oid = o.relid"
-						 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
-						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-						 "  AND e.objid = c.oid AND e.deptype = 'e')"
+	compact_advise_query("WITH used (classid, objid) AS ("
+						 "  SELECT 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, oid FROM pg_catalog.pg_type WHERE oid IN (%s)"
+						 "  UNION SELECT d.classid, d.objid FROM pg_catalog.pg_depend d"
+						 "  WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid IN (%s)"
+						 "  AND d.classid IN ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass)),"
+						 " dropped (classid, objid) AS ("
+						 "  SELECT DISTINCT d.classid, d.objid FROM used u JOIN pg_catalog.pg_depend d"
+						 "  ON d.refclassid = u.classid AND d.refobjid = u.objid AND d.deptype = 'n'"
+						 "  WHERE d.classid IN ('pg_catalog.pg_constraint'::pg_catalog.regclass, 'pg_catalog.pg_rewrite'::pg_catalog.regclass,"
+						 "   'pg_catalog.pg_attrdef'::pg_catalog.regclass, 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass,"
+						 "   'pg_catalog.pg_policy'::pg_catalog.regclass, 'pg_catalog.pg_trigger'::pg_catalog.regclass,"
+						 "   'pg_catalog.pg_class'::pg_catalog.regclass) AND d.objsubid = 0)"
+						 " SELECT pg_catalog.pg_describe_object(d.classid, d.objid, 0) FROM dropped d JOIN LATERAL ("
+						 "  SELECT conrelid, contypid FROM pg_catalog.pg_constraint WHERE d.classid = tableoid AND oid = d.objid"
+						 "  UNION ALL SELECT ev_class, 0 FROM pg_catalog.pg_rewrite WHERE d.classid = tableoid AND oid = d.objid"
+						 "  UNION ALL SELECT adrelid, 0 FROM pg_catalog.pg_attrdef WHERE d.classid = tableoid AND oid = d.objid"
+						 "  UNION ALL SELECT stxrelid, 0 FROM pg_catalog.pg_statistic_ext WHERE d.classid = tableoid AND oid = d.objid"
+						 "  UNION ALL SELECT polrelid, 0 FROM pg_catalog.pg_policy WHERE d.classid = tableoid AND oid = d.objid"
+						 "  UNION ALL SELECT tgrelid, 0 FROM pg_catalog.pg_trigger WHERE d.classid = tableoid AND oid = d.objid"
+						 "  UNION ALL SELECT COALESCE(i.indrelid, c.oid), 0 FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid"
+						 "  WHERE d.classid = c.tableoid AND c.oid = d.objid AND c.relkind IN ('i', 'I', 'p')) o (relid, typid) ON true"
+						 " LEFT JOIN pg_catalog.pg_class c ON c.oid = o.relid"
+						 " LEFT JOIN pg_catalog.pg_type t ON t.oid = o.typid"
+						 " WHERE COALESCE(c.relnamespace, t.typnamespace) NOT IN (%s) AND COALESCE(c.relowner, t.typowner) NOT IN (%s)"
+						 " AND (t.oid IS NULL OR t.oid NOT IN (%s))"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.deptype = 'e'"
+						 "  AND (e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND e.objid = c.oid"
+						 "   OR e.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND e.objid = t.oid))"
 						 " ORDER BY 1",
-						 used, schemas, roles);
+						 types, types, schemas, roles, types);
 	n = (int) SPI_processed;
 	if (n == 0)
 		return;
@@ -171,7 +187,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	StringInfoData roles;
 	StringInfoData names;
 	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
-	char	   *used;
+	StringInfoData types;
 	int			nestlevel;
 	int			n;
 
@@ -212,42 +228,52 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	 * the dependencies in the other direction, to columns: through arrays,
 	 * domains, ranges and composite types.
 	 */
-	used = psprintf("WITH RECURSIVE base (typid, classid, objid) AS ("
-					"  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
-					"  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-					"  WHERE t.typtype = 'b' AND p.pronamespace = %u"
-					"  UNION SELECT t.oid, 'pg_catalog.pg_ts_dict'::pg_catalog.regclass::pg_catalog.oid, d.oid"
-					"  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-					"  JOIN pg_catalog.pg_ts_dict d ON d.dictname || '_in' = p.proname"
-					"  WHERE t.typtype = 'b' AND p.pronamespace = %u"
-					"  AND d.dictnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = '" COMPACT_TRAINED_SCHEMA "')"
-					"  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
-					"  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
-					"  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
-					"   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
-					"  AND d.deptype IN ('n', 'a', 'e', 'i')),"
-					" used (typid) AS ("
-					"  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
-					"   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
-					"    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
-					"    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
-					"  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
-					"  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
-					"  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
-					"  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)",
-					functions, functions, targets.data, roles.data);
-	compact_advise_query("%s"
-						 " SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
-						 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
-						 "  AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0"
-						 " JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')"
+	compact_advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("
+						 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
+						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+						 "  UNION SELECT t.oid, 'pg_catalog.pg_ts_dict'::pg_catalog.regclass::pg_catalog.oid, d.oid"
+						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+						 "  JOIN pg_catalog.pg_ts_dict d ON d.dictname || '_in' = p.proname"
+						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+						 "  AND d.dictnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = '" COMPACT_TRAINED_SCHEMA "')"
+						 "  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
+						 "  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
+						 "  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
+						 "   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
+						 "  AND d.deptype IN ('n', 'a', 'e', 'i')),"
+						 " used (typid) AS ("
+						 "  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
+						 "   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
+						 "    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
+						 "    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
+						 "  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
+						 "  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
+						 "  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
+						 "  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)"
+						 " SELECT typid FROM used WHERE typid IS NOT NULL ORDER BY 1",
+						 functions, functions, targets.data, roles.data);
+	if (SPI_processed == 0)
+	{
+		AtEOXact_GUC(true, nestlevel);
+		SPI_finish();
+		PG_RETURN_NULL();
+	}
+	initStringInfo(&types);
+	for (uint64 i = 0; i < SPI_processed; i++)
+		appendStringInfo(&types, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
+
+	compact_advise_query("SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
+						 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')"
 						 " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 						 " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND NOT a.attisdropped"
-						 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
+						 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid IN (%s)"
+						 " AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0"
+						 " AND c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
 						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
 						 "  AND e.objid = c.oid AND e.deptype = 'e')"
 						 " ORDER BY 1",
-						 used, schemas.data, roles.data);
+						 types.data, schemas.data, roles.data);
 	n = (int) SPI_processed;
 	initStringInfo(&names);
 	for (int i = 0; i < Min(n, MAX_NAMED); i++)
@@ -262,7 +288,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 								  "%d columns would be dropped with their values: %s.",
 								  n, n, names.data),
 				 errhint("SELECT compact_types.revert_all(unrecorded => true) gives these columns ordinary types.  SET compact_types.guard_drop = off allows you to drop them.")));
-	check_objects(used, schemas.data, roles.data);
+	check_objects(types.data, schemas.data, roles.data);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

@@ -336,7 +336,7 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 
 	compact_advise_find_blockers(advice);
 	compact_ddl_set_deparse_gucs();
-	compact_revert_find_definitions(advice);
+	compact_revert_read_definitions(advice, relid);
 	compact_advise_check_indexes(advice);
 	find_defaults(advice);
 	AtEOXact_GUC(true, nestlevel);
@@ -388,6 +388,7 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 	PushActiveSnapshot(GetLatestSnapshot());
 	advice = make_advice(relid, funcid, unrecorded);
 	chosen = compact_convert_choose_columns(advice, names);
+	compact_revert_recreate_definitions(advice, chosen);
 	lock_referencing(advice, chosen);
 	PopActiveSnapshot();
 

@@ -59,12 +59,38 @@ static const char *const stand_ins[] = {
 /* A cast to the type of a column that revert() changes */
 typedef struct ReplacedCast
 {
+	bool		of_literals;	/* replace it only behind a literal */
 	char	   *from;			/* "::" and the qualified name */
 	char	   *to;				/* the same of an ordinary type */
 	char	   *to_limited;		/* the same if a type modifier follows */
 } ReplacedCast;
 
-/* Return true if the view uses another column of the type, which keeps it. */
+/* Return the type, or the element type of an array type. */
+static Oid
+element_or_type(Oid typid)
+{
+	Oid			element = get_element_type(typid);
+
+	return OidIsValid(element) ? element : typid;
+}
+
+/* Return true if another column of the table has the type, and keeps it. */
+static bool
+table_keeps_type(const Advice *advice, const bool *chosen, Oid typid)
+{
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (!chosen[i] && element_or_type(advice->columns[i].att->atttypid) == typid)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Return true if the view uses a column of the type that keeps it.  converted
+ * lists the columns that do not.
+ */
 static bool
 view_keeps_type(Oid view, List *converted, Oid typid)
 {
@@ -85,13 +111,18 @@ view_keeps_type(Oid view, List *converted, Oid typid)
 }
 
 /*
- * Return the casts that revert() replaces: those to the types of the columns
- * that it can change.  In a view, do not replace casts to a type that the view
- * keeps using.  converted lists what is converted, see
- * compact_advise_look_at_views().
+ * Return the casts that revert() replaces in the definition of a view, or of a
+ * constraint or statistics object of the table if view is InvalidOid: those to
+ * the types of the columns that it changes.  For the table, chosen marks these
+ * columns.  For a view, converted lists them.  Leave out types that the table
+ * or the view keeps using.
+ *
+ * A cast to a type of strings can be replaced wherever it is.  A cast to
+ * another type may round or cut its operand, so it can be replaced only behind
+ * a literal, which is rounded already.
  */
 static List *
-replaced_casts(const Advice *advice, Oid view, List *converted)
+replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *converted)
 {
 	List	   *result = NIL;
 	List	   *types = NIL;
@@ -99,17 +130,19 @@ replaced_casts(const Advice *advice, Oid view, List *converted)
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
-		Oid			element = get_element_type(column->att->atttypid);
-		Oid			from = OidIsValid(element) ? element : column->att->atttypid;
-		Oid			to = OidIsValid(element) ? get_element_type(column->type.typid) : column->type.typid;
+		Oid			from = element_or_type(column->att->atttypid);
+		Oid			to;
 		ReplacedCast *cast;
 
-		if (column->kind != ADVISE_REVERT || from < FirstNormalObjectId || !OidIsValid(to) ||
+		if (column->kind != ADVISE_REVERT || from < FirstNormalObjectId ||
 			list_member_oid(types, from) ||
-			(OidIsValid(view) && view_keeps_type(view, converted, from)))
+			(OidIsValid(view) ? view_keeps_type(view, converted, from) :
+			 !chosen[i] || table_keeps_type(advice, chosen, from)))
 			continue;
+		to = element_or_type(column->type.typid);
 		types = lappend_oid(types, from);
 		cast = palloc(sizeof(ReplacedCast));
+		cast->of_literals = (to != TEXTOID && to != VARCHAROID);
 		cast->from = psprintf("::%s", format_type_extended(from, -1, FORMAT_TYPE_FORCE_QUALIFY));
 		/* a literal that is compared with a varchar is a text, too */
 		cast->to = psprintf("::%s", format_type_extended(to == VARCHAROID ? TEXTOID : to, -1,
@@ -120,6 +153,23 @@ replaced_casts(const Advice *advice, Oid view, List *converted)
 	}
 
 	return result;
+}
+
+/*
+ * Return true if the text that ends before p ends with a literal: a string, or
+ * a number in parentheses.
+ */
+static bool
+follows_literal(const char *definition, const char *p)
+{
+	if (p > definition && p[-1] == '\'')
+		return true;
+	if (p == definition || *--p != ')')
+		return false;
+	while (p > definition && strchr("0123456789.-", p[-1]) != NULL)
+		p--;
+
+	return p > definition && p[-1] == '(' && p[0] != ')';
 }
 
 /* Return what follows the name in the text, or NULL if the text has another name. */
@@ -135,19 +185,16 @@ after_name(const char *text, const char *name)
 }
 
 /*
- * Return a copy of the definition without the casts to stand-ins, and with
- * casts to ordinary types in the place of casts to compact types that revert()
- * changes, in the current memory context.  The definition must be deparsed
- * text in which all types of compact_types are qualified with a schema.  view
- * is the view that has the definition, or InvalidOid; converted lists what is
- * converted with it.
+ * Return a copy of the definition without the casts to stand-ins, and with the
+ * casts replaced, in the current memory context.  The definition must be
+ * deparsed text in which all types of compact_types are qualified with a
+ * schema.
  */
-char *
-compact_revert_casts(const Advice *advice, const char *definition, Oid view, List *converted)
+static char *
+replace_casts(const Advice *advice, const char *definition, List *casts)
 {
 	StringInfoData buf;
 	char	   *prefix = psprintf("::%s.", quote_identifier(get_namespace_name(advice->nspid)));
-	List	   *casts = replaced_casts(advice, view, converted);
 	const char *p = definition;
 
 	initStringInfo(&buf);
@@ -182,6 +229,8 @@ compact_revert_casts(const Advice *advice, const char *definition, Oid view, Lis
 
 			if (rest)
 				break;
+			if (cast->of_literals && !follows_literal(definition, p))
+				continue;
 			rest = after_name(p, cast->from);
 			if (rest)
 				appendStringInfoString(&buf, *rest == '(' ? cast->to_limited : cast->to);
@@ -193,6 +242,17 @@ compact_revert_casts(const Advice *advice, const char *definition, Oid view, Lis
 	}
 
 	return buf.data;
+}
+
+/*
+ * Return a copy of the query of a view without the casts that revert() removes
+ * and replaces.  converted lists what is converted, see
+ * compact_advise_look_at_views().
+ */
+char *
+compact_revert_casts(const Advice *advice, const char *query, Oid view, List *converted)
+{
+	return replace_casts(advice, query, replaced_casts(advice, NULL, view, converted));
 }
 
 /*
@@ -425,24 +485,25 @@ ends_with(const char *str, const char *suffix)
 
 /*
  * Collect the statements that re-create constraints and statistics objects
- * whose text has changed or contains casts to types that revert() removes.
+ * whose text has changed or contains casts that revert() removes or replaces.
+ * compact_revert_read_definitions() must have read them.  chosen marks the
+ * columns that change.
  */
 void
-compact_revert_find_definitions(Advice *advice)
+compact_revert_recreate_definitions(Advice *advice, const bool *chosen)
 {
-	MemoryContext oldcxt;
+	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+	List	   *casts = replaced_casts(advice, chosen, InvalidOid, NIL);
 	ListCell   *lc;
 	char	   *table;
 
-	compact_revert_read_definitions(advice, RelationGetRelid(advice->rel));
-	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
 									   RelationGetRelationName(advice->rel));
 	foreach(lc, advice->definitions)
 	{
 		Definition *definition = (Definition *) lfirst(lc);
 		char	   *text = definition->origin ? definition->origin :
-			compact_revert_casts(advice, definition->text, InvalidOid, NIL);
+			replace_casts(advice, definition->text, casts);
 
 		/* compact_convert_recreate_indexes() creates the indexes again */
 		if (definition->kind == DEFINITION_INDEX || strcmp(definition->text, text) == 0)

@@ -540,7 +540,8 @@ compact_trained_check_saving(Oid relid, AttrNumber attnum)
 				 errmsg("another dictionary would not make column \"%s\" of table \"%s\" smaller",
 						get_attname(relid, attnum, false), RelationGetRelationName(rel)),
 				 errdetail("The dictionary would have %zu bytes, and save %.0f bytes.",
-						   training.len, training.saved)));
+						   training.len, training.saved),
+				 errhint("Leave the column out of the argument \"columns\".")));
 	SPI_finish();
 	table_close(rel, NoLock);
 }

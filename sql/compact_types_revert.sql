@@ -305,11 +305,18 @@ COMMENT ON CONSTRAINT k1 ON rev.literal IS 'a comment';
 CREATE VIEW rev.literals AS SELECT id, c, t FROM rev.literal WHERE c <> 'y' AND t IN ('x', 'y');
 CREATE VIEW rev.literals_2 AS SELECT id FROM rev.literals WHERE t IS DISTINCT FROM 'z';
 CREATE VIEW rev.with_kept AS SELECT l.id, coalesce(k.t, 'none') AS t FROM rev.literal l JOIN rev.kept k ON l.t = k.t WHERE l.t <> 'z';
+CREATE VIEW rev.constants AS SELECT nullif('x', t) AS n, 'k'::compact_text AS k, t FROM rev.literal WHERE t <> 'w';
 CREATE STATISTICS rev.literal_s ON (t <> 'x'), (c <> 'y') FROM rev.literal;
+-- Neither a cast that rounds its operand, nor a constraint on a column that stays, changes.
+ALTER TABLE rev.literal ADD COLUMN n numeric, ADD CONSTRAINT k4 CHECK (p <= n::compact_decimal4_2 OR n IS NULL),
+  ADD CONSTRAINT k5 CHECK (coalesce(t, 'z') <> 'q');
+SELECT oid AS k5 FROM pg_constraint WHERE conname = 'k5' AND conrelid = 'rev.literal'::regclass \gset
+SELECT * FROM compact_types.revert('rev.literal', '{p,v}');
+SELECT conname, CASE WHEN conname = 'k5' THEN oid = :k5 END AS same, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'rev.literal'::regclass ORDER BY 1;
 CREATE INDEX literal_i ON rev.literal (id) WHERE c <> 'q';
 SELECT * FROM compact_types.revert('rev.literal');
 SELECT conname, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'rev.literal'::regclass ORDER BY 1;
-SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relname IN ('literals', 'literals_2', 'with_kept') ORDER BY 1;
+SELECT relname, regexp_replace(pg_get_viewdef(oid), '\m(literal|literals|with_kept)\.', '', 'g') FROM pg_class WHERE relname IN ('literals', 'literals_2', 'with_kept', 'constants') ORDER BY 1;
 SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxname = 'literal_s';
 -- The view keeps the type as long as another table has it.
 DROP VIEW rev.with_kept;
@@ -320,7 +327,24 @@ SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relname = 'with_kept' OR
 DROP TABLE rev.guarded, rev.guarded_2, rev.guarded_3;
 DROP EXTENSION compact_char9 CASCADE;
 BEGIN;
+SET LOCAL client_min_messages = warning;
 SET LOCAL compact_types.guard_drop = off;
+DROP EXTENSION compact_char9 CASCADE;
+ROLLBACK;
+DROP INDEX rev.literal_i;
+CREATE TABLE rev.by_cast (t text CHECK (length(t::compact_char9::text) < 20), g text GENERATED ALWAYS AS (t::compact_char9::text) STORED);
+CREATE TABLE rev.parted (t text) PARTITION BY LIST ((t::compact_char9::text));
+CREATE DOMAIN rev.word AS text CHECK (value <> 'q'::compact_char9);
+CREATE STATISTICS rev.by_cast_s ON (t::compact_char9) FROM rev.by_cast;
+CREATE INDEX by_cast_i ON rev.by_cast ((t::compact_char9::text));
+DROP EXTENSION compact_char9 CASCADE;
+DROP TABLE rev.by_cast;
+DROP EXTENSION compact_char9 CASCADE;
+DROP TABLE rev.parted;
+DROP EXTENSION compact_char9 CASCADE;
+DROP DOMAIN rev.word;
+BEGIN;
+SET LOCAL client_min_messages = warning;
 DROP EXTENSION compact_char9 CASCADE;
 ROLLBACK;
 CREATE VIEW rev.constant AS SELECT 'x'::compact_char9 AS c;

@@ -388,7 +388,7 @@ SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 's
 SELECT compact_types.codec(url) AS url, compact_types.codec(random) AS random, count(*) FROM shop GROUP BY 1, 2 ORDER BY 3;
 SELECT count(*) AS differences FROM shop s FULL JOIN after a USING (id) WHERE (s.url::text, s.random::text) IS DISTINCT FROM (a.url, a.random);
 SELECT count(url), max(length) FROM seen;
-SELECT pg_get_constraintdef(oid), pg_get_viewdef('named') FROM pg_constraint WHERE conname = 'named';
+SELECT pg_get_constraintdef(oid), regexp_replace(pg_get_viewdef('named'), 'shop\.', '', 'g') FROM pg_constraint WHERE conname = 'named';
 DROP VIEW named;
 SELECT compact_types.convert('shop', '{url}', train => true);
 DROP EXTENSION trained_text4 CASCADE;

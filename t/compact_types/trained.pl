@@ -439,7 +439,8 @@ is( $node->safe_psql(
 	'trained_text1',
 	'the copied database has no new dictionary');
 $node->safe_psql('copy_wal_log',
-	'DROP TABLE t, simple, mix, parts CASCADE; DROP EXTENSION trained_text1 CASCADE');
+	'DROP TABLE t, simple, mix, parts CASCADE; DROP INDEX t_expression; DROP EXTENSION trained_text1 CASCADE'
+);
 train('copy_wal_log', 'letters', 1);
 $node->safe_psql('copy_wal_log',
 	'CREATE TABLE again (id int, c trained_text1); INSERT INTO again TABLE letters');
