@@ -650,9 +650,8 @@ compact_convert_lock_table(Oid relid)
 /*
  * Change the chosen columns to the types that the advice proposes.  Add a row
  * to the result for each column and for each re-created view, unless rsinfo is
- * NULL.
- * compact_convert_lock_table() must have locked the table of the advice.  The advice
- * has the table open; this function closes it.
+ * NULL.  compact_convert_lock_table() must have locked the table of the
+ * advice.  The advice has the table open; this function closes it.
  */
 void
 compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,

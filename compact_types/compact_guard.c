@@ -108,6 +108,19 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 	}
 }
 
+/* Return the first column of the last query's rows, of the first max rows, as a list. */
+static char *
+listed_results(int max)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	for (int i = 0; i < Min(max, (int) SPI_processed); i++)
+		appendStringInfo(&buf, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
+
+	return buf.data;
+}
+
 /*
  * Raise an error if other objects of tables, views and domains would be
  * dropped, such as a constraint with a literal of a type, or an index with a
@@ -120,7 +133,7 @@ static void
 check_objects(const char *types, const char *schemas, const char *roles)
 {
 	int			n;
-	StringInfoData names;
+	char	   *names;
 
 	compact_advise_query("WITH used (classid, objid) AS ("
 						 "  SELECT 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, oid FROM pg_catalog.pg_type WHERE oid IN (%s)"
@@ -155,16 +168,14 @@ check_objects(const char *types, const char *schemas, const char *roles)
 	n = (int) SPI_processed;
 	if (n == 0)
 		return;
-	initStringInfo(&names);
-	for (int i = 0; i < Min(n, MAX_NAMED); i++)
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
+	names = listed_results(MAX_NAMED);
 	ereport(ERROR,
 			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 			 errmsg("cannot drop types of compact_types while other objects use them"),
 			 n > MAX_NAMED ?
-			 errdetail("%d objects would be dropped, %s among them.", n, names.data) :
+			 errdetail("%d objects would be dropped, %s among them.", n, names) :
 			 errdetail_plural("%d object would be dropped: %s.", "%d objects would be dropped: %s.",
-							  n, n, names.data),
+							  n, n, names),
 			 errhint("Create these objects again without the types, for example with \"::text\" after a literal.  SET compact_types.guard_drop = off allows you to drop them.")));
 }
 
@@ -185,9 +196,9 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	StringInfoData targets;
 	StringInfoData schemas;
 	StringInfoData roles;
-	StringInfoData names;
+	char	   *names;
 	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
-	StringInfoData types;
+	char	   *types;
 	int			nestlevel;
 	int			n;
 
@@ -259,9 +270,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 		SPI_finish();
 		PG_RETURN_NULL();
 	}
-	initStringInfo(&types);
-	for (uint64 i = 0; i < SPI_processed; i++)
-		appendStringInfo(&types, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
+	types = listed_results((int) SPI_processed);
 
 	compact_advise_query("SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
 						 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')"
@@ -273,22 +282,20 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
 						 "  AND e.objid = c.oid AND e.deptype = 'e')"
 						 " ORDER BY 1",
-						 types.data, schemas.data, roles.data);
+						 types, schemas.data, roles.data);
 	n = (int) SPI_processed;
-	initStringInfo(&names);
-	for (int i = 0; i < Min(n, MAX_NAMED); i++)
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
+	names = listed_results(MAX_NAMED);
 	if (n > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 errmsg("cannot drop types of compact_types while columns use them"),
 				 n > MAX_NAMED ?
-				 errdetail("%d columns would be dropped with their values, %s among them.", n, names.data) :
+				 errdetail("%d columns would be dropped with their values, %s among them.", n, names) :
 				 errdetail_plural("%d column would be dropped with its values: %s.",
 								  "%d columns would be dropped with their values: %s.",
-								  n, n, names.data),
+								  n, n, names),
 				 errhint("SELECT compact_types.revert_all(unrecorded => true) gives these columns ordinary types.  SET compact_types.guard_drop = off allows you to drop them.")));
-	check_objects(types.data, schemas.data, roles.data);
+	check_objects(types, schemas.data, roles.data);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 
