@@ -91,6 +91,21 @@ is( join("\n",
 	join("\n", 'bailed out: pg_ctl start failed', map { "log: line $_" } 11 .. 30),
 	'the log of a server that does not start');
 
+# If a test file dies, the end of its own log is shown.
+write_file(
+	"$dir/t/a.pl", q{
+	use Test::More;
+	open my $log, '>', "$ENV{TESTLOGDIR}/regress_log_a";
+	print $log map { "line $_\n" } 1 .. 30;
+	close $log;
+	ok 1;
+	exit 29});
+is( join("\n",
+		(run_tool($dir, 'env', 'TESTDIR=start', 'tools/tap-count', 't/a.pl'))[1] =~
+		  /^# t\/a.pl failed: (.*)$/mg),
+	join("\n", 'exit status 29, 1 tests run', map { "log: line $_" } 11 .. 30),
+	'the log of a test file that dies');
+
 # A process whose parent has ended gets a parent that reaps it at once.
 write_file(
 	"$dir/t/a.pl", q{
