@@ -151,6 +151,13 @@ make_order(TrainedCodec *codec)
 			}
 			added->parent = nopen > 0 ? open[nopen - 1] : n;
 			added->number = number++;
+			added->longest = len;
+			for (int i = 0; i < nopen; i++)
+			{
+				OrderedSymbol *shorter = &order->ordered[open[i]];
+
+				shorter->longest = Max(shorter->longest, len);
+			}
 			open[nopen++] = n++;
 		}
 	}
@@ -188,30 +195,18 @@ is_after(const TrainedCodec *codec, const TrainedOrder *order, int position,
 }
 
 /*
- * Return the number of the interval of a string that is not empty, and set
- * *symbol_len to the length of the symbol that the interval's strings begin
- * with.  Of a longer string, as many bytes as the longest symbol has are
- * enough.  The symbol at position first is a beginning of the string, and
- * those that begin with this symbol are before position end.
+ * Return the position of the last symbol from first to end - 1 whose first
+ * eight bytes are not after head.  The symbol at position first is such a
+ * symbol.  There is no branch on the result of a comparison, because it would
+ * often be mispredicted.
  */
 static inline int
-interval_of(const TrainedCodec *codec, const TrainedOrder *order, int first, int end,
-			const uint8 *str, int len, int *symbol_len)
+find_head(const TrainedOrder *order, int first, int end, uint64 head)
 {
 	const uint64 *heads = order->heads;
-	const OrderedSymbol *found;
-	const OrderedSymbol *ended = NULL;	/* a longer one, behind which the
-										 * string is */
-	uint64		head = head_of(str, len);
 	int			low = first;
 	int			high = end - first;
-	int			common;
 
-	/*
-	 * Find the last symbol whose first bytes are not after those of the
-	 * string.  There is no branch on the result, because it would often be
-	 * mispredicted.
-	 */
 	while (high > 1)
 	{
 		int			half = high / 2;
@@ -220,10 +215,35 @@ interval_of(const TrainedCodec *codec, const TrainedOrder *order, int first, int
 		high -= half;
 	}
 
+	return low;
+}
+
+/*
+ * Return the number of the interval of a string that is not empty, and set
+ * *symbol_len to the length of the symbol that the interval's strings begin
+ * with.  The symbol at position first is a beginning of the string, and low is
+ * what find_head() returns for this symbol, those that begin with it, and the
+ * head of the string.
+ *
+ * Of a longer string, as many bytes as the longest of these symbols has are
+ * enough.  Eight bytes are enough if the symbol at position low has other first
+ * eight bytes.
+ */
+static inline int
+interval_of(const TrainedCodec *codec, const TrainedOrder *order, int first, int low,
+			uint64 head, const uint8 *str, int len, int *symbol_len)
+{
+	const uint64 *heads = order->heads;
+	const OrderedSymbol *found;
+	const OrderedSymbol *ended = NULL;	/* a longer one, behind which the
+										 * string is */
+	int			common;
+
 	/* among longer symbols with the same first bytes, compare all bytes */
 	if (unlikely(heads[low] == head && is_after(codec, order, low, str, len)))
 	{
-		high = low;
+		int			high = low;
+
 		low = first;
 		while (high - low > 1)
 		{
@@ -278,9 +298,11 @@ trained_codec_key(TrainedCodec *codec, const uint8 *str, int len)
 
 	while (free_bits > 0 && len > 0)
 	{
+		int			first = order->starts[str[0]];
+		uint64		head = head_of(str, len);
+		int			low = find_head(order, first, order->starts[str[0] + 1], head);
 		int			symbol_len;
-		int			number = interval_of(codec, order, order->starts[str[0]],
-										 order->starts[str[0] + 1], str, len, &symbol_len);
+		int			number = interval_of(codec, order, first, low, head, str, len, &symbol_len);
 
 		add_part(&key, &free_bits, order->part_bits, number);
 		str += symbol_len;
@@ -387,15 +409,23 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 		else
 		{
 			const uint8 *str = decoded.bytes + decoded.start;
-			int			end;
+			int			longest;
+			uint64		head;
+			int			low;
 
-			if (!decode_until(codec, order, in, inlen, &inpos,
-							  decoded.start + codec->max_length, &decoded))
-				return false;
 			if (position < 0)
 				position = order->starts[str[0]];
-			end = order->ordered[position].end;
-			number = interval_of(codec, order, position, end, str,
+			longest = order->ordered[position].longest;
+			if (!decode_until(codec, order, in, inlen, &inpos,
+							  decoded.start + Min(longest, 8), &decoded))
+				return false;
+			head = head_of(str, decoded.end - decoded.start);
+			low = find_head(order, position, order->ordered[position].end, head);
+			if (longest > 8 && order->heads[low] == head &&
+				!decode_until(codec, order, in, inlen, &inpos,
+							  decoded.start + longest, &decoded))
+				return false;
+			number = interval_of(codec, order, position, low, head, str,
 								 decoded.end - decoded.start, &symbol_len);
 		}
 		add_part(key, &free_bits, order->part_bits, number);

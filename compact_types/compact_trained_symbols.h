@@ -35,6 +35,7 @@ typedef struct OrderedSymbol
 	uint16		number;			/* of the interval that begins with it */
 	uint16		next_number;	/* of the interval behind all strings that
 								 * begin with it; 0 for a single byte */
+	uint16		longest;		/* length of the longest of those, or its own */
 } OrderedSymbol;
 
 /* The intervals of compact_trained_order.c. */
