@@ -53,23 +53,6 @@ create_type(const TypeDdl *ddl, int length)
 						ddl->type, length);
 }
 
-/*
- * Create the cast to compact_text.  Without this cast, PostgreSQL would
- * convert a value with the output function, which adds blanks.  Because the
- * cast is implicit, UNION and CASE find a common type for the two types.
- */
-static void
-create_text_cast(const TypeDdl *ddl)
-{
-	char	   *text_type = compact_ddl_argument_type(ddl, "compact_text_out");
-
-	compact_ddl_create_function(ddl, psprintf("%s_compact_text", ddl->name),
-								psprintf("%s, int4, bool", ddl->type), text_type,
-								"compact_char_compact_text", "IMMUTABLE");
-	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS IMPLICIT",
-						ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
-}
-
 /* Callback: create all objects of the type.  arg points to the length. */
 static void
 create_objects(const TypeDdl *ddl, void *arg)
@@ -77,7 +60,12 @@ create_objects(const TypeDdl *ddl, void *arg)
 	compact_ddl_drop_string_leftovers(ddl);
 	create_type(ddl, *(int32 *) arg);
 	compact_ddl_create_string_type_parts(ddl, "compact_char", "compact_char");
-	create_text_cast(ddl);
+
+	/*
+	 * Without this cast, PostgreSQL would convert a value with the output
+	 * function, which adds blanks.
+	 */
+	(void) compact_ddl_create_compact_text_cast(ddl, "compact_char_compact_text");
 }
 
 /*

@@ -94,6 +94,9 @@ extern void compact_ddl_create_extremes(const TypeDdl *ddl, const char *symbol);
 extern void compact_ddl_drop_string_leftovers(const TypeDdl *ddl);
 extern void compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol,
 												 const char *make_symbol);
+extern char *compact_ddl_create_compact_text_cast(const TypeDdl *ddl, const char *symbol);
+extern void compact_ddl_create_compact_text_twins(const TypeDdl *ddl);
+extern void compact_ddl_add_compact_text(const TypeDdl *ddl, const char *compact_text);
 
 /* compact_text_ddl.c */
 extern void compact_ddl_create_text_type(TypeDdl *ddl, const char *make_symbol,

@@ -751,20 +751,40 @@ compact_as_text(PlannerInfo *root, Node *expr)
 }
 
 /*
- * Answer SupportRequestIndexCondition for "=", in two cases.  The operator
- * class of the index contains the operator, but the index has another
- * collation.  Return the same condition in the collation of the index.  Or it
- * is a class for trigrams, which contains only the operator with text.  Return
- * the condition with that operator.
+ * Return the btree strategy of a comparison of two types, or 0.  The operator
+ * is a member of the family of one of them.
+ */
+static int
+comparison_strategy(Oid opno, Oid type1, Oid type2)
+{
+	Oid			family1 = lookup_type_cache(type1, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	Oid			family2 = lookup_type_cache(type2, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	int			strategy = OidIsValid(family1) ? get_op_opfamily_strategy(opno, family1) : 0;
+
+	if (strategy == 0 && OidIsValid(family2))
+		strategy = get_op_opfamily_strategy(opno, family2);
+
+	return strategy;
+}
+
+/*
+ * Answer SupportRequestIndexCondition for a comparison, in two cases.  The
+ * operator is "=", and the operator class of the index contains it, but the
+ * index has another collation.  Return the same condition in the collation of
+ * the index.  Or the class does not contain the operator, but contains that of
+ * the index's column with text.  Return the condition with that operator.  This
+ * is so in a class for trigrams, and if the value is of a trained type and the
+ * column is of another type.
  */
 static Node *
-equal_index_condition(SupportRequestIndexCondition *req)
+comparison_index_condition(SupportRequestIndexCondition *req)
 {
 	OpExpr	   *clause = (OpExpr *) req->node;
 	Expr	   *key;
 	Node	   *value;
+	Oid			key_type;
 	Oid			opno;
-	TypeCacheEntry *typcache;
+	int			strategy;
 
 	if (!is_opclause(clause) || list_length(clause->args) != 2 ||
 		(req->indexarg != 0 && req->indexarg != 1))
@@ -774,19 +794,19 @@ equal_index_condition(SupportRequestIndexCondition *req)
 		!get_collation_isdeterministic(req->indexcollation))
 		return NULL;
 
-	/* an operator that is "=" in an index is "=" in the btree family, too */
 	key = list_nth(clause->args, req->indexarg);
-	opno = req->indexarg == 0 ? clause->opno : get_commutator(clause->opno);
-	typcache = lookup_type_cache(exprType((Node *) key), TYPECACHE_BTREE_OPFAMILY);
-	if (!OidIsValid(opno) || !OidIsValid(typcache->btree_opf) ||
-		get_op_opfamily_strategy(opno, typcache->btree_opf) != BTEqualStrategyNumber)
-		return NULL;
+	key_type = exprType((Node *) key);
 	value = list_nth(clause->args, 1 - req->indexarg);
+	opno = req->indexarg == 0 ? clause->opno : get_commutator(clause->opno);
+	if (!OidIsValid(opno))
+		return NULL;
+	strategy = comparison_strategy(opno, key_type, exprType(value));
+	if (strategy != BTEqualStrategyNumber && clause->inputcollid != req->indexcollation)
+		return NULL;
 	if (!op_in_opfamily(opno, req->opfamily))
 	{
-		opno = operator_of_type(exprType((Node *) key), BTEqualStrategyNumber);
-		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily) ||
-			exprType(value) != exprType((Node *) key))
+		opno = operator_of_type(key_type, strategy);
+		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily))
 			return NULL;
 		value = compact_as_text(req->root, value);
 		if (value == NULL)
@@ -810,7 +830,7 @@ compact_types_equal_support(PG_FUNCTION_ARGS)
 	Node	   *req = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(req, SupportRequestIndexCondition))
-		PG_RETURN_POINTER(equal_index_condition((SupportRequestIndexCondition *) req));
+		PG_RETURN_POINTER(comparison_index_condition((SupportRequestIndexCondition *) req));
 
 	PG_RETURN_POINTER(NULL);
 }

@@ -223,6 +223,120 @@ create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
 }
 
 /*
+ * Create the cast to compact_text.  Because the cast is implicit, UNION and
+ * CASE find a common type for the two types.  Return the name of compact_text.
+ */
+char *
+compact_ddl_create_compact_text_cast(const TypeDdl *ddl, const char *symbol)
+{
+	char	   *compact_text = compact_ddl_argument_type(ddl, "compact_text_out");
+
+	compact_ddl_create_function(ddl, psprintf("%s_compact_text", ddl->name),
+								psprintf("%s, int4, bool", ddl->type), compact_text,
+								symbol, "IMMUTABLE");
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS IMPLICIT",
+						ddl->type, compact_text, ddl->schema, ddl->name, ddl->type);
+
+	return compact_text;
+}
+
+/* Names of the functions that compare compact_text with the other types. */
+static const char *const twin_functions[][3] = {
+	/* other type, other type on the right side, and on the left side */
+	{"text", "compact_text_text", "text_compact_text"},
+	{"bpchar", "compact_text_bpchar", "bpchar_compact_text"},
+	{"varchar", "compact_text_varchar", "varchar_compact_text"}
+};
+
+/* How the name of such an operator begins and ends. */
+#define TWIN_MARK	"##"
+
+/*
+ * Create a second operator for each comparison of compact_text, in the schema
+ * of compact_types and under a name that no query uses.  ddl is that of
+ * compact_text.
+ *
+ * The families of the trained types need these operators.  If they contained
+ * the others, the planner would not know which family orders compact_text, see
+ * also compact_ddl_create_core_comparison().
+ */
+void
+compact_ddl_create_compact_text_twins(const TypeDdl *ddl)
+{
+	const char *type = ddl->type;
+	TypeDdl		twins = *ddl;
+
+	twins.opschema = ddl->schema;
+	compact_ddl_create_comparison_operators(&twins, type, type, ddl->name,
+											TWIN_MARK, TWIN_MARK, ", HASHES, MERGES");
+	for (int i = 0; i < (int) lengthof(twin_functions); i++)
+	{
+		const char *other = twin_functions[i][0];
+
+		compact_ddl_create_comparison_operators(&twins, type, other, twin_functions[i][1],
+												TWIN_MARK, TWIN_MARK, ", HASHES, MERGES");
+		compact_ddl_create_comparison_operators(&twins, other, type, twin_functions[i][2],
+												TWIN_MARK, TWIN_MARK, ", HASHES, MERGES");
+	}
+}
+
+/*
+ * Create the operators of a trained type with compact_text, and add them to
+ * the type's families, which must have all pairs of their types then.  Without
+ * such operators, a comparison would be ambiguous: an operator of the trained
+ * type with text and one of text with compact_text would match equally well.
+ *
+ * "=" is without MERGES, because the planner uses an index for an equality that
+ * can be merged only if the index's family contains the operator.  So an index
+ * on a column of compact_text serves all comparisons, see equal_support.
+ */
+void
+compact_ddl_add_compact_text(const TypeDdl *ddl, const char *compact_text)
+{
+	const char *schema = ddl->schema;
+	const char *type = ddl->type;
+	const char *attributes = psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support", schema);
+	const char *right = psprintf("%s_compact_text", ddl->name);
+	const char *left = psprintf("compact_text_%s", ddl->name);
+	StringInfoData btree;
+	StringInfoData hash;
+
+	compact_ddl_create_comparison_as(ddl, type, compact_text, right,
+									 "trained_text_compact_text", "", "",
+									 attributes, ", HASHES");
+	compact_ddl_create_comparison_as(ddl, compact_text, type, left,
+									 "trained_text_compact_text", "", "",
+									 attributes, ", HASHES");
+
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+	compact_ddl_append_pair(&btree, &hash, ddl->opschema, "", type, compact_text,
+							psprintf("%s.%s_cmp", schema, right));
+	compact_ddl_append_pair(&btree, &hash, ddl->opschema, "", compact_text, type,
+							psprintf("%s.%s_cmp", schema, left));
+	compact_ddl_append_pair(&btree, &hash, schema, TWIN_MARK, compact_text, compact_text,
+							psprintf("%s.compact_text_cmp", schema));
+	for (int i = 0; i < (int) lengthof(twin_functions); i++)
+	{
+		const char *other = twin_functions[i][0];
+
+		compact_ddl_append_pair(&btree, &hash, schema, TWIN_MARK, compact_text, other,
+								psprintf("%s.%s_cmp", schema, twin_functions[i][1]));
+		compact_ddl_append_pair(&btree, &hash, schema, TWIN_MARK, other, compact_text,
+								psprintf("%s.%s_cmp", schema, twin_functions[i][2]));
+	}
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s"
+						" FUNCTION 2 (%s, %s) %s.compact_text_sortsupport(internal)",
+						schema, ddl->name, btree.data, compact_text, compact_text, schema);
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING hash ADD %s"
+						" FUNCTION 1 (%s, %s) %s.compact_text_hash(%s),"
+						" FUNCTION 2 (%s, %s) %s.compact_text_hash_extended(%s, int8)",
+						schema, ddl->name, hash.data,
+						compact_text, compact_text, schema, compact_text,
+						compact_text, compact_text, schema, compact_text);
+}
+
+/*
  * Drop the objects that DROP TYPE ... CASCADE leaves because they do not
  * depend on the type: the families and the sort support function.  Then the
  * type can be created again.

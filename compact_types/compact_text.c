@@ -253,6 +253,26 @@ compact_text_bpchar(PG_FUNCTION_ARGS)
 	PG_RETURN_BPCHAR_P((BpChar *) compact_text_to_text(value));
 }
 
+/*
+ * trained_text_compact_text(trained_textN, typmod int4, explicit bool) returns
+ * compact_text, without the dictionary of the column
+ */
+PG_FUNCTION_INFO_V1(trained_text_compact_text);
+Datum
+trained_text_compact_text(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	CompactTextString string;
+	struct varlena *result;
+
+	compact_text_decode(value, &string);
+	result = text_make(fcinfo, string.data, string.len, PG_GETARG_INT32(1),
+					   PG_GETARG_BOOL(2), fcinfo->context);
+	PG_FREE_IF_COPY(value, 0);
+
+	PG_RETURN_POINTER(result);
+}
+
 /* text_compact_text(text, typmod int4, explicit bool) returns compact_text */
 PG_FUNCTION_INFO_V1(text_compact_text);
 Datum
@@ -388,6 +408,35 @@ ct_equal(FunctionCallInfo fcinfo)
 	return result;
 }
 
+/*
+ * Return true if the strings of values of two types are equal.  The two types
+ * can encode a string in different forms.
+ */
+static bool
+ct_equal_mixed(FunctionCallInfo fcinfo)
+{
+	struct varlena *a = PG_GETARG_VARLENA_PP(0);
+	struct varlena *b = PG_GETARG_VARLENA_PP(1);
+	bool		result = ct_identical(a, b);
+
+	(void) ct_collation_is_c(fcinfo);
+
+	if (!result)
+	{
+		CompactTextString astring;
+		CompactTextString bstring;
+
+		compact_text_decode(a, &astring);
+		compact_text_decode(b, &bstring);
+		result = astring.len == bstring.len &&
+			memcmp(astring.data, bstring.data, astring.len) == 0;
+	}
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+
+	return result;
+}
+
 /* Return the number of bytes of a text or bpchar that count in a comparison. */
 static inline int
 ct_other_length(struct varlena *str, bool bpchar)
@@ -454,6 +503,9 @@ ct_equal_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
  * each pair of types.
  */
 COMPARISON_FUNCTIONS(compact_text, ct_equal(fcinfo), ct_compare(fcinfo))
+
+/* of a trained type and compact_text, and of compact_text and a trained type */
+COMPARISON_FUNCTIONS(trained_text_compact_text, ct_equal_mixed(fcinfo), ct_compare(fcinfo))
 
 COMPARISON_FUNCTIONS(compact_text_text,
 					 ct_equal_other(fcinfo, 0, false),

@@ -172,6 +172,7 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 	nestlevel = compact_ddl_set_gucs();
 	compact_ddl_create_text_type(&ddl, "compact_text",
 								 "variable-length string, stored in an encoded form");
+	compact_ddl_create_compact_text_twins(&ddl);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

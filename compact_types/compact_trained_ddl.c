@@ -26,9 +26,17 @@ static void
 create_objects(const TypeDdl *ddl, void *arg)
 {
 	TypeDdl		own = *ddl;
+	char	   *compact_text;
 
 	compact_ddl_create_text_type(&own, "trained_text",
 								 "variable-length string, encoded with a dictionary of a column");
+
+	/*
+	 * Applications compare and combine columns of one type with each other.
+	 * Other columns are compact_text after a conversion.
+	 */
+	compact_text = compact_ddl_create_compact_text_cast(&own, "trained_text_compact_text");
+	compact_ddl_add_compact_text(&own, compact_text);
 
 	/*
 	 * A function that makes a value locks the dictionary.  The lock of a

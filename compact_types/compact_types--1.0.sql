@@ -34,7 +34,8 @@ SELECT compact_types.create_string_operators();
 DROP FUNCTION compact_types.create_string_operators();
 
 -- Planner support function of comparisons.  With this function, an index of
--- another collation serves "=".
+-- another collation serves "=", and an index on compact_text serves comparisons
+-- with trained types.
 CREATE FUNCTION compact_types.equal_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_equal_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;

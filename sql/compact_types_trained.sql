@@ -138,7 +138,120 @@ INSERT INTO trained_uses VALUES ('Mozilla/5.0 (X11; Linux x86_64) rv:1');
 INSERT INTO trained_uses VALUES ('missing');
 DROP TABLE uses, names, trained_uses, text_names;
 
--- two types have no common operators
+-- a trained type and compact_text
+CREATE TABLE pairs AS SELECT s, s::trained_text1 AS t, s::compact_text AS c
+FROM (SELECT url FROM plain WHERE id % 50 = 0 UNION ALL SELECT agent FROM plain WHERE id < 20
+  UNION ALL SELECT unnest(ARRAY['', ' ', E'\x01', E'\x14\x15', '12345678', '日本', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'https://', 'https:// ',
+    'the quick brown fox jumps over the lazy dog', repeat('https://www.example.org/catalog/', 100), repeat('x', 2001), NULL])) x (s);
+INSERT INTO pairs SELECT upper(s), upper(s)::trained_text1, upper(s)::compact_text FROM pairs;
+SELECT compact_types.codec(t) AS t, compact_types.codec(c) AS c, count(*) FROM pairs GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT count(*) AS pairs, count(*) FILTER (WHERE (a.t = b.c, a.t <> b.c, a.t < b.c, a.t <= b.c, a.t > b.c, a.t >= b.c)
+    IS DISTINCT FROM (a.s = b.s, a.s <> b.s, a.s < b.s, a.s <= b.s, a.s > b.s, a.s >= b.s)) AS trained_left,
+  count(*) FILTER (WHERE (a.c = b.t, a.c <> b.t, a.c < b.t, a.c <= b.t, a.c > b.t, a.c >= b.t)
+    IS DISTINCT FROM (a.s = b.s, a.s <> b.s, a.s < b.s, a.s <= b.s, a.s > b.s, a.s >= b.s)) AS trained_right,
+  count(*) FILTER (WHERE (a.t COLLATE "C" = b.c, a.t COLLATE "C" < b.c, a.t COLLATE "C" <= b.c, a.c COLLATE "C" > b.t, a.c COLLATE "C" >= b.t)
+    IS DISTINCT FROM (a.s = b.s, a.s COLLATE "C" < b.s, a.s COLLATE "C" <= b.s, a.s COLLATE "C" > b.s, a.s COLLATE "C" >= b.s)) AS in_c
+FROM pairs a, pairs b;
+CREATE TABLE addresses AS SELECT id, url::compact_text AS url FROM plain WHERE id % 10 < 7;
+INSERT INTO addresses SELECT -id, url || '#' || id FROM plain WHERE id % 10 = 9;
+ALTER TABLE addresses ADD PRIMARY KEY (id);
+ANALYZE addresses;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url;
+SELECT count(*), count(v.id), count(a.id) FROM visits v FULL JOIN addresses a ON a.url = v.url;
+SELECT count(*) FROM visits v JOIN addresses a USING (url);
+SELECT count(*) FROM visits WHERE url IN (SELECT url FROM addresses);
+SELECT count(*) FROM visits WHERE url NOT IN (SELECT url FROM addresses);
+SELECT count(*) FROM visits v WHERE NOT EXISTS (SELECT FROM addresses a WHERE a.url = v.url);
+SELECT count(*) FROM visits v JOIN addresses a USING (id) WHERE v.url IS DISTINCT FROM a.url OR nullif(a.url, v.url) IS NOT NULL;
+SELECT count(*) FROM visits v JOIN addresses a ON (v.url, v.id) = (a.url, a.id) WHERE (v.url, v.id) <= (a.url, a.id);
+SELECT count(*) FROM visits WHERE url = ANY (ARRAY(SELECT url FROM addresses WHERE id < 100));
+SELECT count(*), min(pg_typeof(url)::text) FROM (SELECT url FROM visits UNION SELECT url FROM addresses) x;
+SELECT count(*) FROM (SELECT url FROM addresses EXCEPT SELECT url FROM visits) x;
+SELECT pg_typeof(coalesce(v.url, a.url)), pg_typeof(coalesce(a.url, v.url)), pg_typeof(CASE WHEN v.id = 1 THEN v.url ELSE a.url END),
+  greatest(a.url, v.url), ARRAY[v.url, a.url] FROM visits v JOIN addresses a USING (id) WHERE id = 1;
+-- values move between the columns without the other column's encoding
+INSERT INTO addresses SELECT 10000 + id, url FROM visits WHERE id < 3;
+INSERT INTO visits (id, url) SELECT 10000 + id, url FROM addresses WHERE id BETWEEN 10000 AND 10003;
+SELECT id, compact_types.codec(url) FROM addresses WHERE id > 10000 ORDER BY id;
+SELECT id, compact_types.codec(url) FROM visits WHERE id > 10000 ORDER BY id;
+DELETE FROM addresses WHERE id > 10000;
+DELETE FROM visits WHERE id > 10000;
+SELECT 'https://www.example.org/'::trained_text1::compact_text(5);
+-- indexes on either column serve the comparison
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE a.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url;
+CREATE INDEX addresses_url ON addresses (url);
+DROP INDEX visits_url;
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE v.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON a.url = v.url;
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url > a.url WHERE v.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url > a.url WHERE v.id = 5;
+SELECT count(*) FROM plain v JOIN addresses a ON v.url > a.url WHERE v.id = 5;
+DROP INDEX addresses_url;
+CREATE INDEX addresses_url ON addresses (url COLLATE "C");
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url > a.url WHERE v.id = 5;
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE v.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE v.id BETWEEN 1 AND 10;
+CREATE INDEX plain_url ON plain (url);
+EXPLAIN (COSTS off) SELECT count(*) FROM plain p JOIN addresses a ON p.url > a.url WHERE a.id = 5;
+SELECT count(*) FROM plain p JOIN addresses a ON p.url > a.url WHERE a.id = 5;
+SELECT count(*) FROM plain p JOIN plain a ON p.url > a.url WHERE a.id = 5;
+DROP INDEX plain_url;
+DROP INDEX addresses_url;
+CREATE INDEX addresses_url ON addresses USING hash (url);
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE v.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url;
+DROP INDEX addresses_url;
+CREATE INDEX visits_url ON visits USING hash (url);
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE a.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url;
+DROP INDEX visits_url;
+CREATE INDEX visits_url ON visits USING spgist (url);
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON a.url = v.url WHERE a.id = 5;
+SELECT count(*) FROM visits v JOIN addresses a ON v.url = a.url WHERE a.id BETWEEN 1 AND 100;
+DROP INDEX visits_url;
+CREATE INDEX visits_url ON visits (url COLLATE "C");
+EXPLAIN (COSTS off) SELECT count(*) FROM visits v JOIN addresses a ON a.url COLLATE "C" < v.url WHERE a.id = 5;
+DROP INDEX visits_url;
+CREATE INDEX visits_url ON visits (url);
+-- A nondeterministic collation is refused, as by a scan of the table.
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE names (name text COLLATE folded PRIMARY KEY);
+INSERT INTO names VALUES ('Abc');
+SELECT * FROM names WHERE name = 'abc'::compact_text;
+SELECT * FROM names WHERE name = 'abc'::trained_text1;
+DROP TABLE names;
+DROP COLLATION folded;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+SELECT opcname, amname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod
+WHERE opcname ~ '^(trained_text1|compact_text)_' ORDER BY 1, 2;
+-- foreign keys
+ALTER TABLE addresses ADD UNIQUE (url, id);
+CREATE TABLE trained_uses (id int, url trained_text1, FOREIGN KEY (url, id) REFERENCES addresses (url, id) ON UPDATE CASCADE);
+INSERT INTO trained_uses SELECT id, url FROM addresses WHERE id IN (1, 2);
+INSERT INTO trained_uses VALUES (1, 'missing');
+UPDATE addresses SET url = url || '#new' WHERE id = 1;
+DELETE FROM addresses WHERE id = 2;
+SELECT id, url, compact_types.codec(url) FROM trained_uses ORDER BY id;
+ALTER TABLE visits ADD UNIQUE (url, id);
+CREATE TABLE compact_uses (id int, url compact_text, FOREIGN KEY (url, id) REFERENCES visits (url, id) ON UPDATE CASCADE);
+INSERT INTO compact_uses SELECT id, url FROM visits WHERE id IN (1, 2);
+INSERT INTO compact_uses VALUES (1, 'missing');
+UPDATE visits SET url = url || '#new' WHERE id = 1;
+DELETE FROM visits WHERE id = 2;
+SELECT id, url, compact_types.codec(url) FROM compact_uses ORDER BY id;
+UPDATE visits SET url = replace(url, '#new', '') WHERE id = 1;
+DROP TABLE trained_uses, compact_uses, addresses, pairs;
+ALTER TABLE visits DROP CONSTRAINT visits_url_id_key;
+
+-- two trained types have no common operators
 SELECT count(*) FROM visits WHERE url = agent;
 SELECT count(*) FROM visits WHERE url = agent::text;
 

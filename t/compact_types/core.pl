@@ -105,7 +105,7 @@ like($scalars, qr/uint1/, 'there are narrow scalars');
 # The families use the hash functions of text for varchar.
 my @foreign = grep {
 		 $_ ne 'text | character varying'
-	  && !/(^| )#[-+*\/%<>=]+#( |$)/
+	  && !/(^| )(##?)[-+*\/%<>=]+\2( |$)/
 	  && !/(^| )(compact_\w+(\.\w+)?|$scalars)( |$)/
 	  && !
 	  /operator family "(integer|seconds\w*|compact_decimal\w+)_ops" of access method \w+ is missing cross-type/

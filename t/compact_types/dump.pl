@@ -79,7 +79,7 @@ sub contents
 my $objects = <<'SQL';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprcode::regprocedure, oprcom::regoperator,
        oprnegate::regoperator, oprrest, oprjoin, oprcanhash, oprcanmerge
-FROM pg_operator WHERE oprcode::regproc::text ~ 'compact' ORDER BY oprcode::regprocedure::text;
+FROM pg_operator WHERE oprcode::regproc::text ~ 'compact' ORDER BY oprcode::regprocedure::text, oprname;
 SELECT oid::regprocedure, prosrc, provolatile, proisstrict, proleakproof, proparallel, prosupport
 FROM pg_proc WHERE oid::regprocedure::text ~ 'compact' ORDER BY oid::regprocedure::text;
 SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
