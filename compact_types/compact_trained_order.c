@@ -75,14 +75,16 @@ head_of(const uint8 *str, int len)
 /*
  * Set what is known of a symbol when the symbol at position end is the first
  * one that does not begin with it.  *number is the number of the next interval.
- * For a single byte, number is NULL: the next interval begins with the next
- * byte.
+ * No interval is behind a single byte: the next one begins with the next byte.
  */
 static inline void
 close_symbol(OrderedSymbol *closed, int end, int *number)
 {
 	closed->end = end;
-	closed->next_number = number ? (*number)++ : 0;
+	if (ENTRY_LENGTH(closed->entry) > 1)
+		closed->last_number = (*number)++;
+	else
+		closed->last_number = *number - 1;
 }
 
 /*
@@ -147,7 +149,8 @@ make_order(TrainedCodec *codec)
 				if (last_len < len &&
 					memcmp(codec->pool + ENTRY_OFFSET(last->entry), bytes, last_len) == 0)
 					break;
-				close_symbol(last, n, --nopen > 0 ? &number : NULL);
+				nopen--;
+				close_symbol(last, n, &number);
 			}
 			added->parent = nopen > 0 ? open[nopen - 1] : n;
 			added->number = number++;
@@ -163,10 +166,7 @@ make_order(TrainedCodec *codec)
 	}
 	order->starts[256] = n;
 	while (nopen > 0)
-	{
-		nopen--;
-		close_symbol(&order->ordered[open[nopen]], n, nopen > 0 ? &number : NULL);
-	}
+		close_symbol(&order->ordered[open[--nopen]], n, &number);
 	order->part_bits = pg_leftmost_one_pos32(number - 1) + 1;
 	Assert(next == codec->num_symbols);
 
@@ -271,7 +271,7 @@ interval_of(const TrainedCodec *codec, const TrainedOrder *order, int first, int
 	}
 	*symbol_len = ENTRY_LENGTH(found->entry);
 
-	return ended ? ended->next_number : found->number;
+	return ended ? ended->last_number : found->number;
 }
 
 /* Put the number of an interval into the next bits of a key. */
@@ -383,8 +383,9 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 	*key = 0;
 	while (free_bits > 0)
 	{
-		int			position = -1;	/* of the symbol of a code that begins
-									 * here */
+		const uint8 *str = decoded.bytes + decoded.start;
+		const OrderedSymbol *shortest;	/* that the string begins with */
+		int			position;
 		int			number;
 		int			symbol_len;
 
@@ -395,35 +396,38 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 			if (!decode_until(codec, order, in, inlen, &inpos, decoded.start + 1, &decoded))
 				return false;
 		}
+
+		/* take the symbol of the code that begins here, or the first byte */
 		while (decoded.next < decoded.ncodes && decoded.starts[decoded.next] < decoded.start)
 			decoded.next++;
 		if (decoded.next < decoded.ncodes && decoded.starts[decoded.next] == decoded.start)
 			position = decoded.positions[decoded.next];
+		else
+			position = order->starts[str[0]];
+		shortest = &order->ordered[position];
 
-		if (position >= 0 && order->ordered[position].end == position + 1)
+		/* longer symbols are looked for only if they make a difference */
+		if (shortest->end == position + 1 ||
+			(free_bits < order->part_bits &&
+			 shortest->number >> (order->part_bits - free_bits) ==
+			 shortest->last_number >> (order->part_bits - free_bits)))
 		{
-			/* no longer symbol begins with the symbol of the code */
-			number = order->ordered[position].number;
-			symbol_len = ENTRY_LENGTH(order->ordered[position].entry);
+			number = shortest->number;
+			symbol_len = ENTRY_LENGTH(shortest->entry);
 		}
 		else
 		{
-			const uint8 *str = decoded.bytes + decoded.start;
-			int			longest;
 			uint64		head;
 			int			low;
 
-			if (position < 0)
-				position = order->starts[str[0]];
-			longest = order->ordered[position].longest;
 			if (!decode_until(codec, order, in, inlen, &inpos,
-							  decoded.start + Min(longest, 8), &decoded))
+							  decoded.start + Min(shortest->longest, 8), &decoded))
 				return false;
 			head = head_of(str, decoded.end - decoded.start);
-			low = find_head(order, position, order->ordered[position].end, head);
-			if (longest > 8 && order->heads[low] == head &&
+			low = find_head(order, position, shortest->end, head);
+			if (shortest->longest > 8 && order->heads[low] == head &&
 				!decode_until(codec, order, in, inlen, &inpos,
-							  decoded.start + longest, &decoded))
+							  decoded.start + shortest->longest, &decoded))
 				return false;
 			number = interval_of(codec, order, position, low, head, str,
 								 decoded.end - decoded.start, &symbol_len);
