@@ -315,14 +315,15 @@ check_table(Oid relid)
 /*
  * Train a dictionary for a column that would become compact_text, and create
  * it with a type.  If a dictionary would save too little, the column becomes
- * compact_text, and a message is added to *messages.  Raise an error if
- * compact_text saves too little as well.
+ * compact_text.  Raise an error if compact_text saves too little as well.  Add
+ * messages for the user to *messages.
  */
 static void
 train_type(Advice *advice, AdviseColumn *column, List **messages)
 {
 	char	   *name = compact_trained_train(advice->rel, column->att->attnum, advice->nspid);
 	const char *column_name = NameStr(column->att->attname);
+	char	   *message;
 	AdviseType	type;
 
 	if (name == NULL && column->little)
@@ -337,6 +338,9 @@ train_type(Advice *advice, AdviseColumn *column, List **messages)
 	}
 	if (!compact_advise_find_type(advice, name, &type) || !OidIsValid(type.typid))
 		elog(ERROR, "type \"%s\" was not created", name);
+	message = compact_trained_other_types(name);
+	if (message)
+		*messages = lappend(*messages, message);
 	type.typmod = column->type.typmod;
 	column->type = type;
 }

@@ -55,6 +55,7 @@ extern int	compact_trained_template_number(Oid template);
 /* compact_trained_sample.c */
 extern void compact_trained_check_saving(Oid relid, AttrNumber attnum);
 extern char *compact_trained_train(Relation rel, AttrNumber attnum, Oid functions);
+extern char *compact_trained_other_types(const char *type);
 
 /* compact_trained_guard.c */
 struct List;					/* avoid including nodes/pg_list.h here */

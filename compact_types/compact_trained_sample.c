@@ -568,6 +568,21 @@ compact_trained_train(Relation rel, AttrNumber attnum, Oid functions)
 }
 
 /*
+ * Return a message for the user if there are other trained types than this new
+ * one, or NULL.  Statements of an application can combine their columns.
+ */
+char *
+compact_trained_other_types(const char *type)
+{
+	compact_advise_query("SELECT FROM pg_catalog.pg_extension WHERE extname <> '%s'"
+						 " AND extname ~ '^" COMPACT_TRAINED_PREFIX "[1-9][0-9]*$'", type);
+	if (SPI_processed == 0)
+		return NULL;
+
+	return psprintf("values of type %s and of other types trained_textN can be compared only after a cast", type);
+}
+
+/*
  * compact_types.train(relation regclass, column_name name, max_symbols int4,
  *   sample_rows int4, estimate_only bool, OUT type regtype, OUT symbols int4,
  *   OUT sampled_values int8, OUT value_bytes_now float8,
@@ -600,6 +615,7 @@ compact_types_train(PG_FUNCTION_ARGS)
 	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
 	Training	training;
 	Oid			typid = InvalidOid;
+	char	   *message = NULL;
 	int			nestlevel;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
@@ -625,7 +641,10 @@ compact_types_train(PG_FUNCTION_ARGS)
 	train_column(rel, attnum, max_symbols, sample_rows, !estimate_only,
 				 functions, &training);
 	if (training.number > 0)
+	{
 		typid = compact_trained_type(functions, training.number);
+		message = compact_trained_other_types(compact_trained_name(training.number));
+	}
 
 	values[0] = ObjectIdGetDatum(typid);
 	values[1] = Int32GetDatum(training.symbols);
@@ -645,6 +664,10 @@ compact_types_train(PG_FUNCTION_ARGS)
 						column, RelationGetRelationName(rel)),
 				 errdetail("The dictionary would have %zu bytes, and save %.0f bytes.",
 						   training.len, training.saved)));
+	if (message)
+		ereport(NOTICE,
+				(errmsg_internal("%s", message),
+				 errhint("Give one type to columns that statements compare or combine.")));
 	table_close(rel, NoLock);
 	{
 		HeapTuple	tuple = heap_form_tuple(tupdesc, values, nulls);
