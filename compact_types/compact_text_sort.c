@@ -200,14 +200,35 @@ ct_abbrev_abort(int memtupcount, SortSupport ssup)
 	return state->text.abbrev_abort(memtupcount, &state->text);
 }
 
-/* Return true if the value is encoded with the dictionary of the trained type. */
-static inline bool
-ct_has_tag(const CompactTextSort *state, struct varlena *value)
+/*
+ * Return the codes of a value that is encoded with the dictionary of the
+ * trained type, and set *len to their length.  Return NULL for other values,
+ * and for those that are compressed or out of line.
+ */
+static inline const uint8 *
+ct_codes(const CompactTextSort *state, struct varlena *value, int *len)
 {
-	const uint8 *bytes = (const uint8 *) VARDATA_ANY(value);
+	const uint8 *bytes;
 
-	return VARSIZE_ANY_EXHDR(value) > state->tag_bytes && bytes[0] == state->tag[0] &&
-		(state->tag_bytes == 1 || bytes[1] == state->tag[1]);
+	if (likely(VARATT_IS_SHORT(value)))
+	{
+		/* that of a TOAST pointer is negative */
+		*len = (int) VARSIZE_SHORT(value) - VARHDRSZ_SHORT;
+		bytes = (const uint8 *) VARDATA_SHORT(value);
+	}
+	else if (VARATT_IS_COMPRESSED(value))
+		return NULL;
+	else
+	{
+		*len = VARSIZE(value) - VARHDRSZ;
+		bytes = (const uint8 *) VARDATA(value);
+	}
+	*len -= state->tag_bytes;
+	if (*len <= 0 || bytes[0] != state->tag[0] ||
+		(state->tag_bytes > 1 && bytes[1] != state->tag[1]))
+		return NULL;
+
+	return bytes + state->tag_bytes;
 }
 
 /*
@@ -218,20 +239,16 @@ static int
 ct_trained_fastcmp(Datum x, Datum y, SortSupport ssup)
 {
 	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
-	struct varlena *a = (struct varlena *) DatumGetPointer(x);
-	struct varlena *b = (struct varlena *) DatumGetPointer(y);
+	int			alen;
+	int			blen;
+	const uint8 *a = ct_codes(state, (struct varlena *) DatumGetPointer(x), &alen);
+	const uint8 *b = ct_codes(state, (struct varlena *) DatumGetPointer(y), &blen);
 	int			result;
 
-	if (VARATT_IS_EXTERNAL(a) || VARATT_IS_COMPRESSED(a) ||
-		VARATT_IS_EXTERNAL(b) || VARATT_IS_COMPRESSED(b) ||
-		!ct_has_tag(state, a) || !ct_has_tag(state, b))
+	/* ct_fastcmp_c() also raises the error if codes are malformed */
+	if (a == NULL || b == NULL ||
+		!trained_codec_compare(compact_trained_codec(state->number), a, alen, b, blen, &result))
 		return ct_fastcmp_c(x, y, ssup);
-	if (!trained_codec_compare(compact_trained_codec(state->number),
-							   (uint8 *) VARDATA_ANY(a) + state->tag_bytes,
-							   VARSIZE_ANY_EXHDR(a) - state->tag_bytes,
-							   (uint8 *) VARDATA_ANY(b) + state->tag_bytes,
-							   VARSIZE_ANY_EXHDR(b) - state->tag_bytes, &result))
-		return ct_fastcmp_c(x, y, ssup);	/* raises the error */
 
 	return result;
 }

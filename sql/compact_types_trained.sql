@@ -104,6 +104,16 @@ FROM (VALUES (1, 1, 1999), (2, 1501, 1999), (3, 2001, 4000), (4, 4001, 6000), (5
 SELECT id FROM alike ORDER BY v, id LIMIT 12;
 SELECT id FROM alike ORDER BY s, id LIMIT 12;
 DROP TABLE alike;
+-- some of the values out of line
+CREATE TABLE moved (id int, s text COLLATE "C", v trained_text1 COLLATE "C") WITH (toast_tuple_target = 128);
+ALTER TABLE moved ALTER s SET STORAGE PLAIN, ALTER v SET STORAGE EXTERNAL;
+INSERT INTO moved SELECT i, s, s FROM generate_series(1, 600) i,
+  LATERAL (SELECT repeat('https://www.example.org/catalog/', 4) || string_agg(url, '' ORDER BY id) AS s FROM plain
+    WHERE id BETWEEN i % 40 AND i % 40 + CASE WHEN i % 3 = 0 THEN 1 ELSE 30 END) x;
+SELECT compact_types.codec(v), count(*), count(DISTINCT v), min(length(v)), max(length(v)) FROM moved GROUP BY 1;
+SELECT pg_relation_size(reltoastrelid) > 0 AS out_of_line FROM pg_class WHERE oid = 'moved'::regclass;
+SELECT (SELECT array_agg(id ORDER BY v, id) FROM moved) = (SELECT array_agg(id ORDER BY s, id) FROM moved) AS same_order;
+DROP TABLE moved;
 SELECT note, count(*) FROM visits WHERE note ^@ 'Καλημέρα κόσμε 1' GROUP BY note ORDER BY note LIMIT 3;
 SET enable_seqscan = off;
 SELECT note, count(*) FROM visits WHERE note ^@ 'Καλημέρα κόσμε 1' GROUP BY note ORDER BY note LIMIT 3;
