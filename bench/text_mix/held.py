@@ -313,6 +313,15 @@ def token(d: Dice) -> str:
     return d.text(BASE64 + "-_", 43, 43)
 
 
+def uuid_path(d: Dice) -> str:
+    uuid = f"{d.hex(8)}-{d.hex(4)}-4{d.hex(3)}-{d.one(list('89ab'))}{d.hex(3)}-{d.hex(12)}"
+    return f"/{d.common(words.PATH_PARTS)}/{uuid}/{d.one(words.PATH_WORDS)}"
+
+
+def prefixed_id(d: Dice) -> str:
+    return d.one(["cus", "ord", "inv", "pay"]) + "_" + d.text(BASE64, 16, 16)
+
+
 def version(d: Dice) -> str:
     plain = f"{d.number(0, 12)}.{d.number(0, 40)}.{d.number(0, 25)}"
     suffix = ["", f"-rc.{d.number(1, 5)}", f"+build.{d.number(100, 9999)}", f"-beta.{d.number(1, 9)}", f"-SNAPSHOT-{day(d).replace('-', '')}"]  # fmt: skip
@@ -400,6 +409,8 @@ COLUMNS: dict[str, tuple[str, Callable[[str], tuple[str, ...]]]] = {
     "counter": ("made", counters),
     "money": ("made", made(money, COUNT)),
     "token": ("made", made(token, COUNT)),
+    "uuid_path": ("made", made(uuid_path, COUNT)),
+    "prefixed_id": ("made", made(prefixed_id, COUNT)),
     "version": ("made", made(version, COUNT)),
     "coordinates": ("made", made(coordinates, COUNT)),
     "hostname": ("made", made(hostname, COUNT)),
