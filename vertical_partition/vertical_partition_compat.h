@@ -49,6 +49,11 @@
 #define pg_fallthrough	__attribute__((fallthrough))
 #endif
 
+/* Since 19, a tuple descriptor needs this call before a slot can use it. */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(desc) ((void) 0)
+#endif
+
 /* Since 18, a hook lets EXPLAIN print properties of a plan. */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain.h"

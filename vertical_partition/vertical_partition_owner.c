@@ -469,6 +469,7 @@ store_pointers(const char *query, TupleTableSlot **slot)
 
 	TupleDescInitEntry(desc, 1, "hot", TIDOID, -1, 0);
 	TupleDescInitEntry(desc, 2, "cold", TIDOID, -1, 0);
+	TupleDescFinalize(desc);
 	*slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	SetTuplestoreDestReceiverParams(dest, store, CurrentMemoryContext, false, desc,
 									"query for row pointers must return two columns of type tid");
