@@ -89,7 +89,7 @@ SELECT count(*), sum(crc), sum(checked), min(crc - 2000001), max(crc * 2) FROM u
 INSERT INTO unsigned VALUES (4294967295, 4294967295);
 INSERT INTO unsigned VALUES (4294967296, 1);
 INSERT INTO unsigned VALUES (-1, 1);
-SELECT column_name, old_type FROM compact_types.status WHERE relation = 'unsigned'::regclass;
+SELECT column_name, old_type FROM compact_types.status WHERE relation = 'unsigned'::regclass ORDER BY column_name;
 SELECT * FROM compact_types.revert('unsigned');
 SELECT count(*), sum(crc), max(checked), pg_typeof(max(crc)) FROM unsigned;
 DROP VIEW unsigned_view;

@@ -1,6 +1,7 @@
 -- Strings encoded with a dictionary of the column.  The sample is the whole
 -- table, and training uses integers only, so all sizes are exact.
 \set VERBOSITY terse
+SET default_toast_compression = pglz;
 CREATE TABLE visits (id int PRIMARY KEY, url text, agent varchar(80) COLLATE "C", note text);
 INSERT INTO visits
   SELECT i, 'https://www.example.org/catalog/' || (ARRAY['garden', 'kitchen', 'office'])[1 + i % 3] || '/item-' || i * 7919 % 100003 || '.html',
@@ -484,9 +485,9 @@ SET client_min_messages = warning;
 DROP EXTENSION pg_trgm CASCADE;
 RESET client_min_messages;
 ALTER TABLE shop ADD CHECK (url <> greek);
+\set VERBOSITY terse
 SELECT compact_types.convert('shop', '{url,greek}', train => true);
 ALTER TABLE shop DROP CONSTRAINT shop_check;
-\set VERBOSITY terse
 SELECT count(*) FROM pg_type WHERE typname ~ '^trained_text[4-9]$';
 SELECT * FROM compact_types.convert('shop', '{url,agent,greek,word,random}', train => true);
 \d shop
