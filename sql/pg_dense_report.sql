@@ -64,7 +64,9 @@ SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('blo
 COMMIT;
 
 -- apply() refuses before it runs anything
+\set VERBOSITY terse
 CALL dense.apply();
+\set VERBOSITY default
 CALL dense.apply(NULL);
 CALL dense.apply('compact_types "An App"."the Orders"', 'compact_types public.nothing');
 CALL dense.apply('compact_types "An App"."the Orders"', 'compact_types "An App"."the Orders"; DROP TABLE small');
