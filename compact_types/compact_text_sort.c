@@ -213,7 +213,7 @@ ct_codes(const CompactTextSort *state, struct varlena *value, int *len)
 	if (likely(VARATT_IS_SHORT(value)))
 	{
 		/* that of a TOAST pointer is negative */
-		*len = (int) VARSIZE_SHORT(value) - VARHDRSZ_SHORT;
+		*len = (int) VARSIZE_SHORT(value) - (int) VARHDRSZ_SHORT;
 		bytes = (const uint8 *) VARDATA_SHORT(value);
 	}
 	else if (VARATT_IS_COMPRESSED(value))

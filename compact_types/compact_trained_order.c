@@ -82,9 +82,9 @@ close_symbol(OrderedSymbol *closed, int end, int *number)
 {
 	closed->end = end;
 	if (ENTRY_LENGTH(closed->entry) > 1)
-		closed->last_number = (*number)++;
+		closed->next_number = (*number)++;
 	else
-		closed->last_number = *number - 1;
+		closed->next_number = *number - 1;
 }
 
 /*
@@ -271,7 +271,7 @@ interval_of(const TrainedCodec *codec, const TrainedOrder *order, int first, int
 	}
 	*symbol_len = ENTRY_LENGTH(found->entry);
 
-	return ended ? ended->last_number : found->number;
+	return ended ? ended->next_number : found->number;
 }
 
 /* Put the number of an interval into the next bits of a key. */
@@ -410,7 +410,7 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 		if (shortest->end == position + 1 ||
 			(free_bits < order->part_bits &&
 			 shortest->number >> (order->part_bits - free_bits) ==
-			 shortest->last_number >> (order->part_bits - free_bits)))
+			 shortest->next_number >> (order->part_bits - free_bits)))
 		{
 			number = shortest->number;
 			symbol_len = ENTRY_LENGTH(shortest->entry);

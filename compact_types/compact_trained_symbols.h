@@ -33,8 +33,9 @@ typedef struct OrderedSymbol
 								 * one begins with, or its own */
 	uint16		end;			/* position after those that begin with it */
 	uint16		number;			/* of the interval that begins with it */
-	uint16		last_number;	/* of the last interval of strings that begin
-								 * with it: behind all longer symbols */
+	uint16		next_number;	/* of the first interval behind all strings
+								 * that begin with it; of a single byte, the
+								 * last interval of these strings */
 	uint16		longest;		/* length of the longest of those, or its own */
 } OrderedSymbol;
 
