@@ -240,16 +240,15 @@ compact_ddl_create_compact_text_cast(const TypeDdl *ddl, const char *symbol)
 	return compact_text;
 }
 
-/* Names of the functions that compare compact_text with the other types. */
-static const char *const twin_functions[][3] = {
-	/* other type, other type on the right side, and on the left side */
-	{"text", "compact_text_text", "text_compact_text"},
-	{"bpchar", "compact_text_bpchar", "bpchar_compact_text"},
-	{"varchar", "compact_text_varchar", "varchar_compact_text"}
-};
-
-/* How the name of such an operator begins and ends. */
+/* How the name of a second operator of compact_text begins and ends. */
 #define TWIN_MARK	"##"
+
+/* Return the attributes of the functions that compare values of string types. */
+static const char *
+comparison_attributes(const TypeDdl *ddl)
+{
+	return psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support", ddl->schema);
+}
 
 /*
  * Create a second operator for each comparison of compact_text, in the schema
@@ -269,13 +268,15 @@ compact_ddl_create_compact_text_twins(const TypeDdl *ddl)
 	twins.opschema = ddl->schema;
 	compact_ddl_create_comparison_operators(&twins, type, type, ddl->name,
 											TWIN_MARK, TWIN_MARK, ", HASHES, MERGES");
-	for (int i = 0; i < (int) lengthof(twin_functions); i++)
+	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
-		const char *other = twin_functions[i][0];
+		const char *other = string_types[i].name;
 
-		compact_ddl_create_comparison_operators(&twins, type, other, twin_functions[i][1],
+		compact_ddl_create_comparison_operators(&twins, type, other,
+												psprintf("%s_%s", ddl->name, other),
 												TWIN_MARK, TWIN_MARK, ", HASHES, MERGES");
-		compact_ddl_create_comparison_operators(&twins, other, type, twin_functions[i][2],
+		compact_ddl_create_comparison_operators(&twins, other, type,
+												psprintf("%s_%s", other, ddl->name),
 												TWIN_MARK, TWIN_MARK, ", HASHES, MERGES");
 	}
 }
@@ -295,7 +296,7 @@ compact_ddl_add_compact_text(const TypeDdl *ddl, const char *compact_text)
 {
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
-	const char *attributes = psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support", schema);
+	const char *attributes = comparison_attributes(ddl);
 	const char *right = psprintf("%s_compact_text", ddl->name);
 	const char *left = psprintf("compact_text_%s", ddl->name);
 	StringInfoData btree;
@@ -316,14 +317,14 @@ compact_ddl_add_compact_text(const TypeDdl *ddl, const char *compact_text)
 							psprintf("%s.%s_cmp", schema, left));
 	compact_ddl_append_pair(&btree, &hash, schema, TWIN_MARK, compact_text, compact_text,
 							psprintf("%s.compact_text_cmp", schema));
-	for (int i = 0; i < (int) lengthof(twin_functions); i++)
+	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
-		const char *other = twin_functions[i][0];
+		const char *other = string_types[i].name;
 
 		compact_ddl_append_pair(&btree, &hash, schema, TWIN_MARK, compact_text, other,
-								psprintf("%s.%s_cmp", schema, twin_functions[i][1]));
+								psprintf("%s.compact_text_%s_cmp", schema, other));
 		compact_ddl_append_pair(&btree, &hash, schema, TWIN_MARK, other, compact_text,
-								psprintf("%s.%s_cmp", schema, twin_functions[i][2]));
+								psprintf("%s.%s_compact_text_cmp", schema, other));
 	}
 	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s"
 						" FUNCTION 2 (%s, %s) %s.compact_text_sortsupport(internal)",
@@ -366,8 +367,7 @@ compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol,
 									 const char *make_symbol)
 {
 	const char *name = ddl->name;
-	const char *attributes = psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support",
-									  ddl->schema);
+	const char *attributes = comparison_attributes(ddl);
 
 	compact_ddl_create_comparison_as(ddl, ddl->type, ddl->type, name, symbol, "", "",
 									 attributes, ", HASHES, MERGES");
