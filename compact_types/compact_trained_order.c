@@ -73,13 +73,18 @@ head_of(const uint8 *str, int len)
 }
 
 /*
- * Set what is known of a symbol when the symbol at position end is the first
- * one that does not begin with it.  *number is the number of the next interval.
+ * Set what is known of the symbol at a position when the symbol at position end
+ * is the first one that does not begin with it, and pass its length on to its
+ * parent.  *number is the number of the next interval.
  * No interval is behind a single byte: the next one begins with the next byte.
  */
 static inline void
-close_symbol(OrderedSymbol *closed, int end, int *number)
+close_symbol(TrainedOrder *order, int position, int end, int *number)
 {
+	OrderedSymbol *closed = &order->ordered[position];
+	OrderedSymbol *parent = &order->ordered[closed->parent];
+
+	parent->longest = Max(parent->longest, closed->longest);
 	closed->end = end;
 	if (ENTRY_LENGTH(closed->entry) > 1)
 		closed->next_number = (*number)++;
@@ -149,24 +154,17 @@ make_order(TrainedCodec *codec)
 				if (last_len < len &&
 					memcmp(codec->pool + ENTRY_OFFSET(last->entry), bytes, last_len) == 0)
 					break;
-				nopen--;
-				close_symbol(last, n, &number);
+				close_symbol(order, open[--nopen], n, &number);
 			}
 			added->parent = nopen > 0 ? open[nopen - 1] : n;
 			added->number = number++;
 			added->longest = len;
-			for (int i = 0; i < nopen; i++)
-			{
-				OrderedSymbol *shorter = &order->ordered[open[i]];
-
-				shorter->longest = Max(shorter->longest, len);
-			}
 			open[nopen++] = n++;
 		}
 	}
 	order->starts[256] = n;
 	while (nopen > 0)
-		close_symbol(&order->ordered[open[--nopen]], n, &number);
+		close_symbol(order, open[--nopen], n, &number);
 	order->part_bits = pg_leftmost_one_pos32(number - 1) + 1;
 	Assert(next == codec->num_symbols);
 
@@ -385,6 +383,7 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 	{
 		const uint8 *str = decoded.bytes + decoded.start;
 		const OrderedSymbol *shortest;	/* that the string begins with */
+		int			lost_bits = order->part_bits - free_bits;	/* of the next part */
 		int			position;
 		int			number;
 		int			symbol_len;
@@ -408,9 +407,8 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 
 		/* longer symbols are looked for only if they make a difference */
 		if (shortest->end == position + 1 ||
-			(free_bits < order->part_bits &&
-			 shortest->number >> (order->part_bits - free_bits) ==
-			 shortest->next_number >> (order->part_bits - free_bits)))
+			(lost_bits > 0 &&
+			 shortest->number >> lost_bits == shortest->next_number >> lost_bits))
 		{
 			number = shortest->number;
 			symbol_len = ENTRY_LENGTH(shortest->entry);
