@@ -49,6 +49,13 @@ typedef struct Definition
 	DefinitionKind kind;
 } Definition;
 
+typedef struct ViewColumn
+{
+	char	   *description;	/* name, type and collation; NULL if it shows
+								 * a converted column */
+	Oid			typid;
+} ViewColumn;
+
 /* A view that is dropped, and then created again */
 typedef struct SavedView
 {
@@ -64,7 +71,7 @@ typedef struct SavedView
 	List	   *functions;		/* OIDs of users' functions that it calls */
 	char	   *properties;		/* all properties except the query, to compare */
 	int			ncolumns;
-	char	  **types;			/* types of the columns; NULL if converted */
+	ViewColumn *columns;
 	char	   *origin;			/* query before its first conversion, or NULL */
 	bool		default_acl;	/* relacl is NULL: no privileges were granted */
 	List	   *grants;			/* statements that give privileges back */

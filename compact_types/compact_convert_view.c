@@ -32,29 +32,54 @@
 
 /*
  * Read the types of a view's columns, into memory that lives as long as the
- * advice.  The type is NULL for a column that only shows a column in the list
- * converted.
+ * advice.  The description is NULL for a column that only shows a column in the
+ * list converted.
  */
-static char **
-view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
+static ViewColumn *
+view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
 {
-	char	  **types;
+	ViewColumn *columns;
 	MemoryContext oldcxt;
 
 	compact_advise_query("SELECT pg_catalog.format('column %%I of type %%s%%s', attname, pg_catalog.format_type(atttypid, atttypmod),"
-						 "  ' COLLATE ' || NULLIF(attcollation, 0)::pg_catalog.regcollation)"
+						 "  ' COLLATE ' || NULLIF(attcollation, 0)::pg_catalog.regcollation), atttypid"
 						 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0 ORDER BY attnum", view);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	*ncolumns = (int) SPI_processed;
-	types = palloc0((*ncolumns + 1) * sizeof(char *));
+	columns = palloc0((*ncolumns + 1) * sizeof(ViewColumn));
 	for (int i = 0; i < *ncolumns; i++)
 	{
 		if (!compact_advise_view_column_converts(converted, converted_in, i + 1))
-			types[i] = pstrdup(compact_advise_result(i, 0));
+			columns[i].description = pstrdup(compact_advise_result(i, 0));
+		columns[i].typid = atooid(compact_advise_result(i, 1));
 	}
 	MemoryContextSwitchTo(oldcxt);
 
-	return types;
+	return columns;
+}
+
+/*
+ * Return true if a column of the created view may take the place of the one
+ * before.  Its type must be the same, unless revert() takes the type before
+ * away.  Then the plain tables decide: coalesce(c, '-') has the type of c, and
+ * max(c) is a text if c becomes a varchar.
+ */
+static bool
+is_same_column(const Advice *advice, const ViewColumn *before, const ViewColumn *after)
+{
+	if (before->description == NULL || strcmp(before->description, after->description) == 0)
+		return true;
+	for (int i = 0; i < advice->ncolumns && advice->reverts; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+
+		if (column->kind == ADVISE_REVERT &&
+			(before->typid == column->att->atttypid ||
+			 before->typid == get_array_type(column->att->atttypid)))
+			return true;
+	}
+
+	return false;
 }
 
 /* Return all properties of a view except its query, as one string. */
@@ -202,7 +227,7 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 						 " WHERE c.oid = %u",
 						 quote_literal_cstr(saved->name), view);
 	saved->grants = compact_advise_result_list(advice);
-	saved->types = view_types(advice, view, converted, view, &saved->ncolumns);
+	saved->columns = view_columns(advice, view, converted, view, &saved->ncolumns);
 	saved->relations = view_relations(advice, view);
 	saved->functions = view_functions(advice, view);
 
@@ -393,7 +418,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 	bool		default_acl;
 	char	   *properties;
 	int			ncolumns;
-	char	  **types;
+	ViewColumn *columns;
 
 	for (;;)
 	{
@@ -406,12 +431,11 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 			elog(ERROR, "view %s was not created", saved->name);
 		view = saved->new_oid = atooid(compact_advise_result(0, 0));
 
-		/* only columns that show a converted column have a new type */
-		types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
+		columns = view_columns(advice, view, NIL, InvalidOid, &ncolumns);
 		for (int i = 0; i < Max(ncolumns, saved->ncolumns) && differs < 0; i++)
 		{
 			if (ncolumns != saved->ncolumns ||
-				(saved->types[i] && strcmp(types[i], saved->types[i]) != 0))
+				!is_same_column(advice, &saved->columns[i], &columns[i]))
 				differs = i;
 		}
 		if (differs < 0)
@@ -421,10 +445,11 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					 errmsg("view %s would have other types than before", saved->name),
 					 ncolumns != saved->ncolumns ? 0 :
-					 errdetail("The view had %s, and would have %s.", saved->types[differs], types[differs]),
+					 errdetail("The view had %s, and would have %s.",
+							   saved->columns[differs].description, columns[differs].description),
 					 errhint("Add a cast to the view, or drop it first.")));
 
-		/* a literal is a column of the view: keep its type */
+		/* a cast that cannot be replaced: create the view as it was */
 		compact_convert_execute_as_owner(saved, psprintf("DROP VIEW %s RESTRICT", saved->name));
 		saved->create = saved->with_casts;
 		saved->with_casts = NULL;

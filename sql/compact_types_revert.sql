@@ -353,6 +353,27 @@ CREATE POLICY p ON rev.kept USING (t <> 'z'::compact_char9);
 DROP TYPE compact_char9 CASCADE;
 DROP EXTENSION compact_char9 CASCADE;
 
+-- A view that was created after the conversion gets the types that the plain table gives it.
+CREATE TABLE rev.computed (c varchar(60), n numeric(6,2), q int2 CHECK (q BETWEEN 0 AND 99), ts timestamp(0), ch char(9));
+CREATE VIEW rev.computing AS SELECT max(c) AS m, coalesce(c, '-') AS co, array_agg(c) AS ac, max(n) AS mn, coalesce(n, 1) AS cn, array_agg(n) AS an,
+  max(q) AS mq, coalesce(q, '1') AS cq, max(ts) AS mts, max(ch) AS mch FROM rev.computed GROUP BY c, n, q;
+CREATE TEMP TABLE computing AS SELECT attnum, attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'rev.computing'::regclass;
+DROP VIEW rev.computing;
+INSERT INTO rev.computed VALUES ('https://www.example.org/path', 1.5, 7, '2026-01-01', 'abc'), ('https://www.example.org/other', 2.5, 9, '2026-01-02', 'def');
+SELECT * FROM compact_types.convert('rev.computed', '{c,n,q,ts,ch}');
+CREATE VIEW rev.computing AS SELECT max(c) AS m, coalesce(c, '-') AS co, array_agg(c) AS ac, max(n) AS mn, coalesce(n, 1) AS cn, array_agg(n) AS an,
+  max(q) AS mq, coalesce(q, '1') AS cq, max(ts) AS mts, max(ch) AS mch FROM rev.computed GROUP BY c, n, q;
+CREATE VIEW rev.showing AS SELECT m, ac, cq FROM rev.computing;
+SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rev.computing'::regclass AND attname IN ('co', 'ac', 'cn', 'cq', 'mts', 'mch');
+-- The sum of two literals would be a smallint.
+CREATE VIEW rev.sums AS SELECT '5'::uint1 + '6'::uint1 AS plus, q FROM rev.computed;
+SELECT relation FROM compact_types.revert('rev.computed') WHERE column_name IS NULL;
+SELECT count(*), count(b) AS same FROM pg_attribute a LEFT JOIN computing b USING (attnum, attname, atttypid) WHERE a.attrelid = 'rev.computing'::regclass;
+SELECT regexp_replace(pg_get_viewdef('rev.computing'), '\mcomputed\.', '', 'g');
+SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rev.showing'::regclass;
+SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum), regexp_replace(pg_get_viewdef(attrelid), '\mcomputed\.', '', 'g') FROM pg_attribute WHERE attrelid = 'rev.sums'::regclass GROUP BY attrelid;
+DROP TABLE computing;
+
 SET client_min_messages = warning;
 DROP VIEW types;
 DROP SCHEMA rev, "Other" CASCADE;
