@@ -19,6 +19,7 @@
 
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_tablespace.h"
@@ -96,7 +97,7 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 
 /*
  * Return true if the role has the privilege on the object, which must be a
- * schema, type, function or tablespace.
+ * schema, type, function, tablespace or database.
  */
 static inline bool
 compat_has_privilege(Oid classid, Oid objectid, Oid roleid, AclMode mode)
@@ -114,6 +115,8 @@ compat_has_privilege(Oid classid, Oid objectid, Oid roleid, AclMode mode)
 			return pg_proc_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
 		case TableSpaceRelationId:
 			return pg_tablespace_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
+		case DatabaseRelationId:
+			return pg_database_aclcheck(objectid, roleid, mode) == ACLCHECK_OK;
 		default:
 			elog(ERROR, "unexpected catalog %u of an object with privileges", classid);
 	}
