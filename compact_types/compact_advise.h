@@ -139,6 +139,8 @@ typedef struct AdviseColumn
 	bool		noted;			/* goes back to the type that a note names */
 	bool		outdated;		/* no longer has the type it was converted to */
 	char	   *old_type;		/* type to report as the former one, or NULL */
+	const struct CompactTrainedTry *dictionary; /* trained on the column, or
+												 * NULL */
 	char	   *reason;
 	char	   *native_type;	/* advice to use one of PostgreSQL's own
 								 * types, or NULL */
@@ -231,7 +233,8 @@ extern void compact_advise_keep_text(const Advice *advice, AdviseColumn *column,
 /* compact_advise_statement.c */
 extern char *compact_advise_column_clause(const AdviseColumn *column);
 extern char *compact_advise_storage_clauses(const AdviseColumn *column, const char *separator);
-extern char *compact_advise_convert_statement(const Advice *advice, List *columns);
+extern char *compact_advise_convert_statement(const Advice *advice, List *columns,
+											  bool train);
 extern char *compact_advise_revert_statement(const Advice *advice, List *columns);
 extern char *compact_advise_create_statement(const Advice *advice);
 

@@ -41,8 +41,12 @@
 
 #include "compact_advise.h"
 #include "compact_ddl.h"
+#include "compact_text.h"
+#include "compact_trained.h"
+#include "compact_types.h"
+#include "compact_types_compat.h"
 
-/* The arguments, of both functions */
+/* The arguments, of both functions; advise_table() does not have the last one */
 enum
 {
 	ARG_RELATION,
@@ -51,7 +55,8 @@ enum
 	ARG_NARROW_KEYS,
 	ARG_FIXED_VARCHAR,
 	ARG_ROUND_SECONDS,
-	ARG_SAMPLE_PAGES
+	ARG_SAMPLE_PAGES,
+	ARG_TRAIN
 };
 
 /* The columns of the result of advise() */
@@ -125,6 +130,15 @@ displayed_type(const AdviseType *type)
 	return type->name;
 }
 
+/* Return the name of a type whose number convert() will choose, for display. */
+static char *
+trained_type(int32 typmod)
+{
+	return typmod >= (int32) VARHDRSZ ?
+		psprintf(COMPACT_TRAINED_PREFIX "N(%d)", typmod - (int32) VARHDRSZ) :
+		pstrdup(COMPACT_TRAINED_PREFIX "N");
+}
+
 static void
 set_text(Datum *values, bool *nulls, int n, const char *string)
 {
@@ -169,12 +183,55 @@ sample_scale(const Advice *advice)
  * One table
  */
 
+/*
+ * Train a dictionary on a column that convert() could train, and propose it if
+ * it saves more than it takes.
+ */
+static void
+train(Advice *advice, AdviseColumn *column)
+{
+	bool		encoded = (column->kind == ADVISE_KEEP &&
+						   compact_string_kind(column->att->atttypid) == COMPACT_STRING_TEXT &&
+						   column->att->attgenerated == '\0');
+	CompactTrainedTry *dictionary;
+
+	if (column->nvalues == 0 || (column->kind != ADVISE_TEXT && !encoded))
+		return;
+
+	dictionary = palloc_object(CompactTrainedTry);
+	if (compact_trained_try(advice->rel, column->att->attnum, dictionary))
+	{
+		column->dictionary = dictionary;
+		column->reason = psprintf("a dictionary of %zu bytes encodes the values%s", dictionary->len,
+								  encoded ? "; the table is rewritten twice" :
+								  psprintf(", which would take %.1f bytes in compact_text", dictionary->compact_text));
+		if (column->mentions)
+			column->reason = psprintf("%s; look at what names the column: %s", column->reason, column->mentions);
+		compact_advise_add_risk(column, "everybody can read strings of the dictionary; a column with another dictionary can be compared only after a cast");
+		if (encoded)
+			column->blockers = list_concat_copy(column->blockers, column->dependents);
+	}
+	else
+	{
+		char	   *reason = psprintf("%s; a dictionary of %zu bytes would save %.0f bytes%s",
+									  column->little ? column->little :
+									  encoded ? "encoded already" : column->reason,
+									  dictionary->len, dictionary->saved,
+									  column->little ? "" : " more");
+
+		if (column->little)
+			compact_advise_keep(column, reason);
+		column->reason = reason;
+	}
+}
+
 /* Add the row of advise() for the column. */
 static void
 add_column(const AdviseCall *call, const Advice *advice, const AdviseColumn *column)
 {
 	Form_pg_attribute att = column->att;
-	bool		proposed = (column->kind != ADVISE_KEEP);
+	const		CompactTrainedTry *trained = column->dictionary;
+	bool		proposed = (column->kind != ADVISE_KEEP || trained != NULL);
 	List	   *names = list_make1(NameStr(att->attname));
 	List	   *blockers = proposed ? list_concat_copy(column->blockers, advice->blockers) :
 		column->blockers;
@@ -187,25 +244,29 @@ add_column(const AdviseCall *call, const Advice *advice, const AdviseColumn *col
 
 	if (column->nvalues > 0)
 		now = after = (double) column->bytes_now / column->nvalues;
-	if (proposed && column->nafter > 0)
+	if (trained)
+		after = Max(now - trained->value_saved, 0);
+	else if (proposed && column->nafter > 0)
 		after = (double) column->bytes_after / column->nafter;
 
 	values[ADVISE_RELATION] = ObjectIdGetDatum(RelationGetRelid(advice->rel));
 	values[ADVISE_COLUMN_NAME] = NameGetDatum(&att->attname);
 	set_text(values, nulls, ADVISE_CURRENT_TYPE, format_type_with_typemod(att->atttypid, att->atttypmod));
-	set_text(values, nulls, ADVISE_PROPOSED_TYPE, proposed ? displayed_type(&column->type) : NULL);
+	set_text(values, nulls, ADVISE_PROPOSED_TYPE,
+			 trained ? trained_type(att->atttypmod) :
+			 proposed ? displayed_type(&column->type) : NULL);
 	values[ADVISE_VALUE_BYTES_NOW] = Float8GetDatum(now);
 	values[ADVISE_VALUE_BYTES_AFTER] = Float8GetDatum(after);
 	nulls[ADVISE_VALUE_BYTES_NOW] = nulls[ADVISE_VALUE_BYTES_AFTER] = (column->nvalues == 0);
 	values[ADVISE_BYTES_NOW] = Int64GetDatum((int64) rint(now * count));
-	values[ADVISE_BYTES_AFTER] = Int64GetDatum((int64) rint(after * count));
+	values[ADVISE_BYTES_AFTER] = Int64GetDatum((int64) rint(after * count) + (trained ? (int64) trained->len : 0));
 	set_text(values, nulls, ADVISE_REASON,
 			 column->native_type ? psprintf("%s; otherwise: %s", column->native_type, column->reason) :
 			 column->reason);
 	set_text(values, nulls, ADVISE_RISK, column->risk);
 	values[ADVISE_BLOCKERS] = text_array(blockers);
 	set_text(values, nulls, ADVISE_STATEMENT,
-			 possible ? compact_advise_convert_statement(advice, names) : NULL);
+			 possible ? compact_advise_convert_statement(advice, names, trained != NULL) : NULL);
 	set_text(values, nulls, ADVISE_UNDO,
 			 possible ? compact_advise_revert_statement(advice, names) : NULL);
 	tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc, values, nulls);
@@ -222,8 +283,11 @@ add_columns(AdviseCall *call, Advice *advice)
 
 		foreach(lc, call->columns)
 			wanted |= strcmp(NameStr(advice->columns[i].att->attname), lfirst(lc)) == 0;
-		if (wanted)
-			add_column(call, advice, &advice->columns[i]);
+		if (!wanted)
+			continue;
+		if (call->options.train)
+			train(advice, &advice->columns[i]);
+		add_column(call, advice, &advice->columns[i]);
 	}
 }
 
@@ -363,7 +427,7 @@ add_table(AdviseCall *call, Advice *advice)
 	set_text(values, nulls, TABLE_RISK, risk);
 	values[TABLE_BLOCKERS] = text_array(blockers);
 	set_text(values, nulls, TABLE_STATEMENT,
-			 names != NIL ? compact_advise_convert_statement(advice, names) : NULL);
+			 names != NIL ? compact_advise_convert_statement(advice, names, false) : NULL);
 	set_text(values, nulls, TABLE_UNDO,
 			 names != NIL ? compact_advise_revert_statement(advice, names) : NULL);
 	tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc, values, nulls);
@@ -556,6 +620,7 @@ run(FunctionCallInfo fcinfo, const char *function, AdviseCall *call)
 	call->options.fixed_varchar = PG_GETARG_BOOL(ARG_FIXED_VARCHAR);
 	call->options.round_seconds = PG_GETARG_BOOL(ARG_ROUND_SECONDS);
 	call->options.sample_pages = PG_GETARG_INT32(ARG_SAMPLE_PAGES);
+	call->options.train = PG_NARGS() > ARG_TRAIN && PG_GETARG_BOOL(ARG_TRAIN);
 	call->options.whole_views = true;
 	call->options.only_named = (call->named && call->options.predict);
 	call->options.columns = call->columns;
@@ -574,13 +639,15 @@ run(FunctionCallInfo fcinfo, const char *function, AdviseCall *call)
 
 /*
  * compact_types.advise(relation regclass, columns name[], narrow bool,
- * narrow_keys bool, fixed_varchar bool, round_seconds bool, sample_pages int4)
- * returns setof record
+ * narrow_keys bool, fixed_varchar bool, round_seconds bool, sample_pages int4,
+ * train bool) returns setof record
  *
  * Return one row for each column: its present type and size, the proposed type
  * and the size with that type, the reason, the risk, the blockers, and the
  * statements that convert the column and revert it.  NULL in relation stands
  * for all tables that the caller may read, NULL in columns for all columns.
+ * With train, train a dictionary on each column of strings, and propose it if
+ * it saves more bytes than it takes; create nothing.
  * Errors: 22023 if sample_pages is negative.  If relation is not NULL: 42809 if
  * the relation is not a plain table, 42501 if the caller may not read all of its
  * rows, 42703 if it has no column of a given name.

@@ -149,7 +149,7 @@ append_arguments(StringInfo buf, const Advice *advice, List *columns)
  * are those of the advice, so that convert() makes the same proposals.
  */
 char *
-compact_advise_convert_statement(const Advice *advice, List *columns)
+compact_advise_convert_statement(const Advice *advice, List *columns, bool train)
 {
 	const AdviseOptions *options = &advice->options;
 	StringInfoData buf;
@@ -158,11 +158,12 @@ compact_advise_convert_statement(const Advice *advice, List *columns)
 	appendStringInfo(&buf, "SELECT * FROM %s.convert(",
 					 quote_identifier(get_namespace_name(advice->nspid)));
 	append_arguments(&buf, advice, columns);
-	appendStringInfo(&buf, "%s%s%s%s)",
+	appendStringInfo(&buf, "%s%s%s%s%s)",
 					 options->narrow ? ", narrow => true" : "",
 					 options->narrow_keys ? ", narrow_keys => true" : "",
 					 options->fixed_varchar ? ", fixed_varchar => true" : "",
-					 options->round_seconds ? ", round_seconds => true" : "");
+					 options->round_seconds ? ", round_seconds => true" : "",
+					 train ? ", train => true" : "");
 
 	return buf.data;
 }

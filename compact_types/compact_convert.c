@@ -60,7 +60,6 @@
 #include "compact_advise.h"
 #include "compact_convert.h"
 #include "compact_ddl.h"
-#include "compact_trained.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -125,8 +124,8 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 }
 
 /* Report that a named column has no proposal. */
-static void
-no_compact_type(const Advice *advice, const char *name, const char *reason)
+void
+compact_convert_no_type(const Advice *advice, const char *name, const char *reason)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -164,7 +163,7 @@ compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 							name, RelationGetRelationName(advice->rel)),
 					 errdetail_internal("%s", column->reason)));
 		if (column->kind == ADVISE_KEEP)
-			no_compact_type(advice, name, column->reason);
+			compact_convert_no_type(advice, name, column->reason);
 		chosen[column - advice->columns] = true;
 	}
 
@@ -313,39 +312,6 @@ check_table(Oid relid)
 }
 
 /*
- * Train a dictionary for a column that would become compact_text, and create
- * it with a type.  If a dictionary would save too little, the column becomes
- * compact_text.  Raise an error if compact_text saves too little as well.  Add
- * messages for the user to *messages.
- */
-static void
-train_type(Advice *advice, AdviseColumn *column, List **messages)
-{
-	char	   *name = compact_trained_train(advice->rel, column->att->attnum, advice->nspid);
-	const char *column_name = NameStr(column->att->attname);
-	char	   *message;
-	AdviseType	type;
-
-	if (name == NULL && column->little)
-		no_compact_type(advice, column_name,
-						psprintf("%s, and a dictionary would save less than it takes", column->little));
-	if (name == NULL)
-	{
-		*messages = lappend(*messages,
-							psprintf("column \"%s\" of table \"%s\" gets the type %s, because a dictionary would save less than it takes",
-									 column_name, RelationGetRelationName(advice->rel), column->type.name));
-		return;
-	}
-	if (!compact_advise_find_type(advice, name, &type) || !OidIsValid(type.typid))
-		elog(ERROR, "type \"%s\" was not created", name);
-	message = compact_trained_other_types(name);
-	if (message)
-		*messages = lappend(*messages, message);
-	type.typmod = column->type.typmod;
-	column->type = type;
-}
-
-/*
  * Create the chosen types that do not exist yet.  Then look up their OID and
  * properties, which the advice could not know.
  */
@@ -358,7 +324,7 @@ create_types(Advice *advice, const bool *chosen, bool train, List **messages)
 		AdviseType	type;
 
 		if (chosen[i] && train && column->kind == ADVISE_TEXT)
-			train_type(advice, column, messages);
+			compact_convert_train(advice, column, messages);
 		if (!chosen[i] || OidIsValid(column->type.typid))
 			continue;
 		if (!compact_advise_find_type(advice, column->type.name, &type) ||
@@ -666,7 +632,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 	bool		too_deep = false;
 	List	   *converted = NIL;
 	List	   *saved = NIL;
-	List	   *skipped = NIL;
+	List	   *skipped = NIL;	/* messages for the user */
 	char	   *attnums;
 	ListCell   *lc;
 	char	   *table;
@@ -790,88 +756,6 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 	SPI_finish();
 }
 
-/* Raise an error if convert() cannot train dictionaries. */
-static void
-check_train(ArrayType *names, const ConvertOptions *how)
-{
-	if (names == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"train\" requires the argument \"columns\""),
-				 errdetail("Everybody can read the strings that a dictionary contains, and columns with different dictionaries cannot be compared."),
-				 errhint("Name the columns to train.")));
-
-	/* a blocker that is found after the training would leave the type unused */
-	if (how->skip_blocked)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"train\" and \"skip_blocked\" cannot be used together")));
-
-	/* only the transaction itself may use a dictionary before it commits */
-	if (GetCurrentTransactionNestLevel() > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("compact_types.convert() cannot train in a subtransaction"),
-				 errhint("Call the function outside of savepoints and exception blocks, or call compact_types.train() first, and commit.")));
-}
-
-/* A column that is trained again */
-typedef struct TrainedAgain
-{
-	char	   *name;
-	char	   *type;			/* before this call */
-} TrainedAgain;
-
-/*
- * Give the named columns that are compact_text or trained_textN already their
- * ordinary types, so that they can be trained and converted as other columns
- * are.  Return a list of these columns.
- */
-static List *
-prepare_to_train_again(Oid relid, Oid funcid, ArrayType *names)
-{
-	List	   *result = NIL;
-	Datum	   *elements = palloc_array(Datum, ArrayGetNItems(ARR_NDIM(names), ARR_DIMS(names)));
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, compact_advise_column_names(names))
-	{
-		char	   *name = lfirst(lc);
-		Name		copy;
-		AttrNumber	attnum = get_attnum(relid, name);
-		TrainedAgain *again;
-		Oid			typid;
-		int32		typmod;
-		Oid			collation;
-
-		if (attnum <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" of relation \"%s\" does not exist",
-							name, get_rel_name(relid))));
-		get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
-		/* advise() says why a generated column keeps its type */
-		if (compact_string_kind(typid) != COMPACT_STRING_TEXT ||
-			get_attgenerated(relid, attnum) != '\0')
-			continue;
-		compact_trained_check_saving(relid, attnum);
-		again = palloc_object(TrainedAgain);
-		again->name = name;
-		again->type = format_type_extended(typid, typmod, FORMAT_TYPE_TYPEMOD_GIVEN);
-		result = lappend(result, again);
-		copy = palloc_object(NameData);
-		namestrcpy(copy, name);
-		elements[n++] = NameGetDatum(copy);
-	}
-	if (n > 0)
-		compact_revert_for_training(relid, funcid,
-									construct_array(elements, n, NAMEOID, NAMEDATALEN,
-													false, TYPALIGN_CHAR));
-
-	return result;
-}
-
 /*
  * compact_types.convert(relation regclass, columns name[], narrow bool,
  * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
@@ -900,7 +784,6 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	Advice	   *advice;
 	bool	   *chosen;
 	List	   *again = NIL;
-	ListCell   *lc;
 
 	compact_convert_check_call(fcinfo, "compact_types.convert()", true);
 	relid = PG_GETARG_OID(0);
@@ -913,11 +796,11 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	how.train = options.train = PG_GETARG_BOOL(8);
 
 	if (how.train)
-		check_train(names, &how);
+		compact_convert_check_train(names, &how);
 
 	compact_convert_lock_table(relid);
 	if (how.train)
-		again = prepare_to_train_again(relid, fcinfo->flinfo->fn_oid, names);
+		again = compact_convert_prepare_to_train(relid, fcinfo->flinfo->fn_oid, names);
 
 	/* include rows that were committed before we got the lock */
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -925,12 +808,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 								 AccessExclusiveLock);
 	PopActiveSnapshot();
 	chosen = compact_convert_choose_columns(advice, names);
-	foreach(lc, again)
-	{
-		const TrainedAgain *column = lfirst(lc);
-
-		compact_advise_find_column(advice, column->name)->old_type = column->type;
-	}
+	compact_convert_use_training(advice, again);
 	InitMaterializedSRF(fcinfo, 0);
 	compact_convert_columns(advice, chosen, &how, (ReturnSetInfo *) fcinfo->resultinfo);
 

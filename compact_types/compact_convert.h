@@ -84,6 +84,7 @@ extern void compact_convert_check_call(FunctionCallInfo fcinfo, const char *func
 extern char *compact_convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen);
 extern void compact_convert_lock_table(Oid relid);
 extern void compact_convert_add_view(ReturnSetInfo *rsinfo, Oid view);
+extern void compact_convert_no_type(const Advice *advice, const char *name, const char *reason);
 extern bool *compact_convert_choose_columns(const Advice *advice, ArrayType *names);
 extern void compact_convert_columns(Advice *advice, bool *chosen,
 									const ConvertOptions *options, ReturnSetInfo *rsinfo);
@@ -92,6 +93,12 @@ extern void compact_convert_columns(Advice *advice, bool *chosen,
 extern char *compact_convert_index_name(Relation index);
 extern char *compact_convert_index_origin(const Advice *advice, Relation index);
 extern void compact_convert_recreate_indexes(Advice *advice, const bool *chosen);
+
+/* compact_convert_train.c */
+extern void compact_convert_train(Advice *advice, AdviseColumn *column, List **messages);
+extern void compact_convert_check_train(ArrayType *names, const ConvertOptions *how);
+extern List *compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names);
+extern void compact_convert_use_training(const Advice *advice, List *again);
 
 /* compact_convert_view.c */
 extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);

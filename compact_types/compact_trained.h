@@ -37,6 +37,18 @@ typedef struct CompactTrainedCache
 	TrainedCodec *codec;
 } CompactTrainedCache;
 
+/* A dictionary that was trained on a column and does not exist in the database. */
+typedef struct CompactTrainedTry
+{
+	uint8	   *stored;			/* symbol table */
+	Size		len;			/* its bytes */
+	double		compact_text;	/* average bytes of a value in compact_text */
+	double		saved;			/* bytes of the column, compared with
+								 * compact_text and with the present values */
+	double		value_saved;	/* average bytes of a value, compared with the
+								 * present values; can be negative */
+}			CompactTrainedTry;
+
 /* compact_trained.c */
 extern int	compact_trained_number(const char *name);
 extern struct varlena *compact_trained_encode(int number, TrainedCodec *codec,
@@ -53,8 +65,9 @@ extern Oid	compact_trained_dictionary(int number);
 extern int	compact_trained_template_number(Oid template);
 
 /* compact_trained_sample.c */
-extern void compact_trained_check_saving(Oid relid, AttrNumber attnum);
-extern char *compact_trained_train(Relation rel, AttrNumber attnum, Oid functions);
+extern bool compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry * result);
+extern char *compact_trained_train(Relation rel, AttrNumber attnum, Oid functions,
+								   const CompactTrainedTry * dictionary);
 extern char *compact_trained_other_types(const char *type);
 
 /* compact_trained_guard.c */

@@ -85,6 +85,7 @@ typedef struct Sample
 	int			n;
 	int			space;
 	double		seen;			/* rows of the table that were read */
+	double		values;			/* those that are not NULL */
 	double		rows;			/* of the table */
 } Sample;
 
@@ -104,7 +105,8 @@ typedef struct Training
 	int			symbols;
 	Size		len;			/* of the dictionary, in bytes */
 	double		saved;			/* bytes of the column */
-	int			number;			/* of the new type, or 0 */
+	double		value_saved;	/* average bytes of a value, compared with the
+								 * present values */
 } Training;
 
 /*
@@ -192,6 +194,7 @@ add_values(Sample *sample, bool is_text, MemoryContext context)
 		sample->seen++;
 		if (isnull)
 			continue;
+		sample->values++;
 		value = short_string(datum, is_text, &string);
 		if (value == NULL)
 			continue;
@@ -269,7 +272,7 @@ read_sample(Relation rel, AttrNumber attnum, int max_rows, Sample *sample)
 		percent = 100.0 * sample->space / sample->rows;
 	sample->space += sample->space / 2;
 	sample->n = 0;
-	sample->seen = 0;
+	sample->seen = sample->values = 0;
 	sample->strings = palloc_array(const uint8 *, sample->space);
 	sample->lengths = palloc_array(int, sample->space);
 	sample->sizes = palloc_array(int, sample->space);
@@ -479,17 +482,14 @@ alter_statement(Relation rel, AttrNumber attnum, const char *type)
 }
 
 /*
- * Train a dictionary on a sample of the column's values.  If "create" is true
- * and the dictionary saves more than it takes, create it, with a type of its
- * own.  functions is the schema of the functions of compact_types.  The caller
- * is connected to SPI.
+ * Train a dictionary on a sample of the column's values.  Return the stored
+ * symbol table, and fill training.  The caller is connected to SPI.
  */
-static void
+static uint8 *
 train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
-			 bool create, Oid functions, Training *training)
+			 Training *training)
 {
 	uint8	   *stored;
-	Size		len;
 	double		sampled;
 	double		values;
 	double		saved;
@@ -497,74 +497,107 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 	read_sample(rel, attnum, sample_rows, &training->sample);
 	sampled = training->sample.n;
 	/* a greater number takes one byte more in each value */
-	stored = train_and_judge(&training->sample, max_symbols, Max(next_number(), 1), &len,
+	stored = train_and_judge(&training->sample, max_symbols, Max(next_number(), 1), &training->len,
 							 &training->symbols, &training->sizes);
-	training->number = 0;
 	/* rows that are NULL, or too long for a dictionary, save nothing */
 	values = training->sample.seen > 0 ?
 		Max(training->sample.rows, training->sample.seen) * sampled / training->sample.seen : 0;
 	saved = (Min(training->sizes.now, training->sizes.compact_text) - training->sizes.trained) * values;
-	training->len = len;
 	training->saved = Max(saved, 0);
-	if (create && saved > (double) len)
-	{
-		Advice		advice;
+	training->value_saved = sampled == 0 ? 0 :
+		(training->sizes.now - training->sizes.trained) * sampled / training->sample.values;
 
-		memset(&advice, 0, sizeof(advice));
-		advice.cxt = CurrentMemoryContext;
-		compact_advise_connect(&advice);
-		training->number = create_type(advice.type_schema);
-		create_dictionary(training->number, functions, stored, len);
-		CommandCounterIncrement();
-	}
+	return stored;
+}
+
+/* Return true if the dictionary saves more than it takes. */
+static bool
+pays(const Training *training)
+{
+	return training->saved > training->len;
 }
 
 /*
- * Raise an error if another dictionary would not make a column of a table that
- * convert() has locked smaller, by more than the dictionary takes.
+ * Create a type with the dictionary.  Return the number of the type.  functions
+ * is the schema of the functions of compact_types.  The caller is connected to
+ * SPI.
  */
-void
-compact_trained_check_saving(Oid relid, AttrNumber attnum)
+static int
+create_type_with_dictionary(Oid functions, const uint8 *stored, Size len)
 {
-	Relation	rel = table_open(relid, NoLock);
+	Advice		advice;
+	int			number;
+
+	memset(&advice, 0, sizeof(advice));
+	advice.cxt = CurrentMemoryContext;
+	compact_advise_connect(&advice);
+	number = create_type(advice.type_schema);
+	create_dictionary(number, functions, stored, len);
+	CommandCounterIncrement();
+
+	return number;
+}
+
+/*
+ * Train a dictionary on a column of a table that is open and locked, without
+ * creating anything.  Fill result, which is allocated in the current memory
+ * context.  Return true if the dictionary saves more than it takes, in
+ * comparison with compact_text and with the present values.
+ */
+bool
+compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry * result)
+{
+	MemoryContext oldcontext = CurrentMemoryContext;
 	Training	training;
+	uint8	   *stored;
 	int			nestlevel;
 
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
-	train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, false, InvalidOid, &training);
+	stored = train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, &training);
 	AtEOXact_GUC(true, nestlevel);
-	if (training.saved <= training.len)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("another dictionary would not make column \"%s\" of table \"%s\" smaller",
-						get_attname(relid, attnum, false), RelationGetRelationName(rel)),
-				 errdetail("The dictionary would have %zu bytes, and save %.0f bytes.",
-						   training.len, training.saved),
-				 errhint("Leave the column out of the argument \"columns\".")));
+	MemoryContextSwitchTo(oldcontext);
+	result->stored = memcpy(palloc(training.len), stored, training.len);
+	result->len = training.len;
+	result->compact_text = training.sizes.compact_text;
+	result->saved = training.saved;
+	result->value_saved = training.value_saved;
 	SPI_finish();
-	table_close(rel, NoLock);
+
+	return pays(&training);
 }
 
 /*
- * Train a dictionary for a column of a table that convert() has locked, and
- * create it with a type of its own.  Return the name of the type, or NULL if a
- * dictionary would save less than it takes.  The caller is connected to SPI.
+ * Create a type for the table that convert() has locked.  Use the dictionary,
+ * if it is not NULL, or else train one on the column.  Return the name of the
+ * type, or NULL if a dictionary would save less than it takes.  The caller is
+ * connected to SPI.
  */
 char *
-compact_trained_train(Relation rel, AttrNumber attnum, Oid functions)
+compact_trained_train(Relation rel, AttrNumber attnum, Oid functions,
+					  const CompactTrainedTry * dictionary)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "compact_types training",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	Training	training;
+	int			number = 0;
 
-	train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, true, functions, &training);
+	if (dictionary != NULL)
+		number = create_type_with_dictionary(functions, dictionary->stored, dictionary->len);
+	else
+	{
+		Training	training;
+		uint8	   *stored = train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS,
+										  &training);
+
+		if (pays(&training))
+			number = create_type_with_dictionary(functions, stored, training.len);
+	}
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(context);
 
-	return training.number > 0 ? compact_trained_name(training.number) : NULL;
+	return number > 0 ? compact_trained_name(number) : NULL;
 }
 
 /*
@@ -614,6 +647,7 @@ compact_types_train(PG_FUNCTION_ARGS)
 	AttrNumber	attnum;
 	Oid			functions = get_func_namespace(fcinfo->flinfo->fn_oid);
 	Training	training;
+	uint8	   *stored;
 	Oid			typid = InvalidOid;
 	char	   *message = NULL;
 	int			nestlevel;
@@ -638,12 +672,13 @@ compact_types_train(PG_FUNCTION_ARGS)
 	nestlevel = compact_ddl_set_gucs();
 	if (!RecoveryInProgress())
 		compact_ddl_hold_schema_name(RelationGetNamespace(rel));
-	train_column(rel, attnum, max_symbols, sample_rows, !estimate_only,
-				 functions, &training);
-	if (training.number > 0)
+	stored = train_column(rel, attnum, max_symbols, sample_rows, &training);
+	if (!estimate_only && pays(&training))
 	{
-		typid = compact_trained_type(functions, training.number);
-		message = compact_trained_other_types(compact_trained_name(training.number));
+		int			number = create_type_with_dictionary(functions, stored, training.len);
+
+		typid = compact_trained_type(functions, number);
+		message = compact_trained_other_types(compact_trained_name(number));
 	}
 
 	values[0] = ObjectIdGetDatum(typid);

@@ -159,11 +159,13 @@ COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
 
 -- Advise which compact types the columns of a table could have, and what that
 -- saves.  relation NULL stands for all tables that the caller may read, and
--- columns NULL for all columns.  sample_pages = 0 reads all pages.
+-- columns NULL for all columns.  sample_pages = 0 reads all pages.  With train,
+-- also measure a dictionary for each column of strings.
 CREATE FUNCTION compact_types.advise(relation regclass DEFAULT NULL,
   columns name[] DEFAULT NULL, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
   round_seconds bool DEFAULT false, sample_pages int4 DEFAULT 10000,
+  train bool DEFAULT false,
   OUT relation regclass, OUT column_name name, OUT current_type text,
   OUT proposed_type text, OUT value_bytes_now float8,
   OUT value_bytes_after float8, OUT bytes_now int8, OUT bytes_after int8,
@@ -172,7 +174,7 @@ CREATE FUNCTION compact_types.advise(relation regclass DEFAULT NULL,
 AS 'MODULE_PATHNAME', 'compact_types_advise'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.advise(regclass, name[], bool, bool, bool, bool, int4) IS
+COMMENT ON FUNCTION compact_types.advise(regclass, name[], bool, bool, bool, bool, int4, bool) IS
 'compact types that the columns of one table, or of all tables, could have';
 
 -- Give the same advice for each table as a whole, with its predicted number of

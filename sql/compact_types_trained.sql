@@ -469,6 +469,11 @@ CREATE INDEX shop_url ON shop (url text_pattern_ops);
 CREATE VIEW seen AS SELECT url, length(agent) AS length FROM shop WHERE agent LIKE 'Moz%';
 CREATE TABLE before AS TABLE shop;
 SELECT column_name, proposed_type, reason FROM compact_types.advise('shop') WHERE column_name <> 'id';
+ANALYZE shop;
+CREATE TEMP TABLE advice AS SELECT * FROM compact_types.advise('shop', train => true);
+SELECT column_name, proposed_type, regexp_replace(reason, '[0-9][0-9.]*', 'N', 'g') AS reason, risk, statement FROM advice;
+SELECT compact_types.advise('shop', train => NULL);
+SELECT column_name, proposed_type FROM compact_types.advise('shop', '{short}', train => true);
 SELECT compact_types.convert('shop', '{greek}');
 SELECT compact_types.convert('shop', train => true);
 SELECT compact_types.convert('shop', '{url}', train => true, skip_blocked => true);
@@ -490,6 +495,20 @@ SELECT compact_types.convert('shop', '{url,greek}', train => true);
 ALTER TABLE shop DROP CONSTRAINT shop_check;
 SELECT count(*) FROM pg_type WHERE typname ~ '^trained_text[4-9]$';
 SELECT * FROM compact_types.convert('shop', '{url,agent,greek,word,random}', train => true);
+-- The prediction includes the dictionaries.
+SELECT column_name, value_bytes_now = (SELECT avg(pg_column_size(url)) FROM before) AS value_now, value_bytes_after BETWEEN 0.98 * bytes / 5000 AND 1.02 * bytes / 5000 AS value,
+  bytes_after BETWEEN 0.98 * bytes AND 1.02 * bytes AS without_dictionary, bytes_after BETWEEN 0.98 * (bytes + dictionary) AND 1.02 * (bytes + dictionary) AS with_dictionary
+FROM advice, substring(reason FROM 'a dictionary of (\d+) bytes') d (d), LATERAL (SELECT d::int AS dictionary, sum(pg_column_size(url)) AS bytes FROM shop) x
+WHERE column_name = 'url';
+DROP TABLE advice;
+-- A dictionary does not encode long values.
+CREATE TABLE half_long AS SELECT CASE WHEN id % 2 = 0 THEN repeat(url, 50) ELSE url END AS url FROM before;
+ANALYZE half_long;
+SELECT value_bytes_now AS now, value_bytes_after AS predicted FROM compact_types.advise('half_long', train => true) \gset
+SELECT * FROM compact_types.convert('half_long', '{url}', train => true);
+SELECT :predicted BETWEEN 0.98 * after AND 1.02 * after AS predicted, after < :now - 10 AS smaller FROM (SELECT avg(pg_column_size(url)) AS after FROM half_long) x;
+DROP TABLE half_long;
+DROP EXTENSION trained_text9 CASCADE;
 \d shop
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'seen'::regclass ORDER BY attnum;
 SELECT compact_types.codec(url) AS url, compact_types.codec(agent) AS agent, compact_types.codec(greek) AS greek, compact_types.codec(word) AS word, count(*)
@@ -505,7 +524,10 @@ RESET enable_seqscan;
 UPDATE shop SET url = 'ftp://files.example.net/pub/' || id || '.tar.gz', random = url WHERE id > 0;
 CREATE TABLE after AS SELECT id, url::text AS url, random::text AS random FROM shop;
 ALTER TABLE shop ADD CONSTRAINT named CHECK (url <> 'it''s' AND random NOT IN ('a', 'b'));
-CREATE VIEW named AS SELECT id FROM shop WHERE url <> 'x';
+CREATE VIEW named AS SELECT id, coalesce(random, '-') AS random FROM shop WHERE url <> 'x';
+CREATE VIEW showing AS SELECT random, ARRAY['x'::name] AS names FROM named;
+ANALYZE shop;
+SELECT column_name, proposed_type, regexp_replace(reason, '[0-9][0-9.]*', 'N', 'g') AS reason, blockers, statement FROM compact_types.advise('shop', '{url,agent,random}', train => true);
 SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
 SELECT * FROM compact_types.convert('shop', '{url,random}', train => true);
 SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
@@ -513,7 +535,8 @@ SELECT compact_types.codec(url) AS url, compact_types.codec(random) AS random, c
 SELECT count(*) AS differences FROM shop s FULL JOIN after a USING (id) WHERE (s.url::text, s.random::text) IS DISTINCT FROM (a.url, a.random);
 SELECT count(url), max(length) FROM seen;
 SELECT pg_get_constraintdef(oid), regexp_replace(pg_get_viewdef('named'), 'shop\.', '', 'g') FROM pg_constraint WHERE conname = 'named';
-DROP VIEW named;
+SELECT attrelid::regclass, attname, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('named'::regclass, 'showing'::regclass) ORDER BY 1, attnum;
+DROP VIEW named CASCADE;
 SELECT compact_types.convert('shop', '{url}', train => true);
 DROP EXTENSION trained_text4 CASCADE;
 SELECT compact_types.convert('shop', '{nothing}', train => true);
@@ -525,7 +548,11 @@ SELECT * FROM compact_types.revert('made');
 DROP TABLE made;
 DROP EXTENSION trained_text4 CASCADE;
 UPDATE shop s SET url = b.url, random = b.random FROM before b WHERE s.id = b.id;
+CREATE VIEW named AS SELECT id, coalesce(random, '-') AS random, ARRAY[random] AS list, CASE id WHEN 1 THEN url ELSE '' END AS url FROM shop;
+CREATE VIEW showing AS SELECT n.*, max(random) OVER () AS max FROM named n;
 SELECT * FROM compact_types.revert('shop');
+SELECT attrelid::regclass, attname, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('named'::regclass, 'showing'::regclass) ORDER BY 1, attnum;
+DROP VIEW named CASCADE;
 \d shop
 SELECT count(*) AS differences FROM shop s JOIN before b USING (id) WHERE s IS DISTINCT FROM b;
 ALTER TABLE shop ADD COLUMN few text;

@@ -113,6 +113,7 @@ is_harmless(
 SELECT pid FROM compact_types.progress;
 SELECT column_name FROM compact_types.advise('role_a.t'::pg_catalog.regclass, narrow => true);
 SELECT relation FROM compact_types.advise();
+SELECT proposed_type FROM compact_types.advise('role_a.t'::pg_catalog.regclass, train => true);
 SELECT create_statement FROM compact_types.advise_table('role_a.t'::pg_catalog.regclass, narrow => true);
 SELECT column_name FROM compact_types.convert('role_a.t'::pg_catalog.regclass, narrow => true);
 SELECT * FROM compact_types.status;

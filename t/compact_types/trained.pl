@@ -486,6 +486,16 @@ is( answers(
 	answers($node, 'streamed', 'SET enable_indexscan = off', 'plain', 'c', 'text'),
 	'standby: index scans have the right results');
 everything($standby, 'source', 'standby');
+my $measure =
+  q{SELECT column_name, proposed_type, bytes_after, reason FROM compact_types.advise('plain', train => true)};
+my $measured_there = $standby->safe_psql('streamed', $measure);
+like(
+	$measured_there,
+	qr/^c\|trained_textN\|.*\|a dictionary of/m,
+	'standby: advise() measures a dictionary');
+is( $measured_there,
+	$node->safe_psql('streamed', $measure),
+	'standby: advise() has the result of the primary');
 $standby->promote;
 everything($standby, 'source', 'promoted standby');
 $standby->safe_psql('streamed', plain('letters', $letter));
@@ -1094,6 +1104,34 @@ for my $table ('hostile', 'parent', 'view')
 		$table eq 'view' ? qr/"view" is not a table/ : qr/^trained_text\d+$/,
 		"train() of $table: result");
 }
+is_harmless(
+	$node,
+	sub {
+		$stdout = $node->safe_psql('rights',
+			q{SELECT relation, proposed_type FROM compact_types.advise(columns => '{c}', train => true) WHERE relation IN ('role_a.hostile'::regclass, 'role_a.child'::regclass) ORDER BY 1}
+		);
+	},
+	[],
+	'advise() with train by a superuser');
+is( $stdout,
+	"role_a.hostile|trained_textN\nrole_a.child|trained_textN",
+	'advise() with train: proposals');
+fails(
+	'rights',
+	q{SELECT compact_types.advise('role_a.hostile', train => true)},
+	qr/permission denied for table hostile/,
+	'advise() with train by a role that may not read', 'role_c');
+as_role($node, 'rights', 'role_a', 'GRANT SELECT ON role_a.hostile TO role_c');
+fails(
+	'rights',
+	q{SELECT compact_types.advise('role_a.hostile', train => true)},
+	qr/row-level security hides rows of table "hostile"/,
+	'advise() with train by a role with a policy', 'role_c');
+is( as_role(
+		$node, 'rights', 'role_c',
+		q{SELECT proposed_type FROM compact_types.advise('role_a.plain', '{c}', train => true)}),
+	'trained_textN',
+	'advise() with train by a role that may read');
 
 #
 # B-tree indexes after many changes
