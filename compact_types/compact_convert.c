@@ -727,6 +727,8 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 			 */
 			if (options->update_statistics)
 				compact_ddl_execute_as(owner, true, "ANALYZE %s", table);
+			if (advice->reverts)
+				compact_convert_name_unused_types(advice, chosen, &skipped);
 		}
 		else
 			saved = NIL;

@@ -99,6 +99,8 @@ extern void compact_convert_train(Advice *advice, AdviseColumn *column, List **m
 extern void compact_convert_check_train(ArrayType *names, const ConvertOptions *how);
 extern List *compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names);
 extern void compact_convert_use_training(const Advice *advice, List *again);
+extern void compact_convert_name_unused_types(const Advice *advice, const bool *chosen,
+											  List **messages);
 
 /* compact_convert_view.c */
 extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_convert_train.c
- *	  Train dictionaries for convert().
+ *	  Train dictionaries for convert(), and find types that are left unused.
  *
  * A column that is encoded already gets an ordinary type first, so that it is
  * converted as other columns are.  Its new dictionary is trained before that,
@@ -179,5 +179,29 @@ compact_convert_use_training(const Advice *advice, List *again)
 
 		column->old_type = trained->type;
 		column->dictionary = &trained->dictionary;
+	}
+}
+
+/*
+ * Add a message for the user for each trained type that the chosen columns had,
+ * and that nothing uses any more.
+ */
+void
+compact_convert_name_unused_types(const Advice *advice, const bool *chosen, List **messages)
+{
+	List	   *types = NIL;
+	ListCell   *lc;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (chosen[i])
+			types = list_append_unique_oid(types, advice->columns[i].att->atttypid);
+	}
+	foreach(lc, types)
+	{
+		char	   *message = compact_trained_unused(lfirst_oid(lc));
+
+		if (message)
+			*messages = lappend(*messages, message);
 	}
 }

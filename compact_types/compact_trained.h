@@ -77,6 +77,7 @@ extern Oid	compact_trained_type(Oid function_schema, int number);
 extern void compact_trained_init(void);
 extern void compact_trained_refuse_rename(struct Node *statement);
 extern void compact_trained_guard_drop(struct List *names);
+extern char *compact_trained_unused(Oid typid);
 
 /*
  * Return the symbol table of the type trained_textN, to read values.  It is

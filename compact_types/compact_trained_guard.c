@@ -372,6 +372,24 @@ dependent_objects(Oid typid, Oid dictid)
 	return result;
 }
 
+/*
+ * Return a message for the user if the type is a trained_textN on which no
+ * object depends any more, or NULL.
+ */
+char *
+compact_trained_unused(Oid typid)
+{
+	int			number = compact_trained_type_number(typid);
+	const char *name;
+
+	if (number == 0 || dependent_objects(typid, compact_trained_dictionary(number)) != NIL)
+		return NULL;
+	name = compact_trained_name(number);
+
+	return psprintf("nothing uses the type %s any more: DROP EXTENSION %s CASCADE removes it and its dictionary",
+					name, name);
+}
+
 /* Raise an error if objects depend on the type of the dictionary. */
 static void
 refuse_if_used(Oid typid, Oid dictid, int number)
