@@ -49,12 +49,12 @@ typedef struct Definition
 	DefinitionKind kind;
 } Definition;
 
-typedef struct ViewColumn
+typedef struct SavedColumn
 {
 	char	   *description;	/* name, type and collation; NULL if it shows
 								 * a converted column */
 	Oid			typid;
-} ViewColumn;
+} SavedColumn;
 
 /* A view that is dropped, and then created again */
 typedef struct SavedView
@@ -63,15 +63,15 @@ typedef struct SavedView
 	Oid			new_oid;
 	char	   *name;			/* qualified */
 	char	   *create;			/* statement */
-	char	   *with_casts;		/* the same with the casts that revert()
-								 * replaces, or NULL */
+	char	   *with_casts;		/* the same with the present text, if revert()
+								 * replaces casts in it, or NULL */
 	Oid			owner;
 	bool		temporary;
 	List	   *relations;		/* OIDs of relations that the query uses */
 	List	   *functions;		/* OIDs of users' functions that it calls */
 	char	   *properties;		/* all properties except the query, to compare */
 	int			ncolumns;
-	ViewColumn *columns;
+	SavedColumn *columns;
 	char	   *origin;			/* query before its first conversion, or NULL */
 	bool		default_acl;	/* relacl is NULL: no privileges were granted */
 	List	   *grants;			/* statements that give privileges back */
@@ -120,6 +120,7 @@ extern void compact_revert_forget(const Advice *advice, const bool *chosen, Oid 
 extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type);
 
 /* compact_revert_definition.c */
+extern Oid	compact_element_or_type(Oid typid);
 extern char *compact_revert_casts(const Advice *advice, const char *query,
 								  Oid view, List *converted);
 extern void compact_revert_read_definitions(Advice *advice, Oid relid);

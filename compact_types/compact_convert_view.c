@@ -35,10 +35,10 @@
  * advice.  The description is NULL for a column that only shows a column in the
  * list converted.
  */
-static ViewColumn *
+static SavedColumn *
 view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
 {
-	ViewColumn *columns;
+	SavedColumn *columns;
 	MemoryContext oldcxt;
 
 	compact_advise_query("SELECT pg_catalog.format('column %%I of type %%s%%s', attname, pg_catalog.format_type(atttypid, atttypmod),"
@@ -46,7 +46,7 @@ view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, 
 						 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0 ORDER BY attnum", view);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	*ncolumns = (int) SPI_processed;
-	columns = palloc0((*ncolumns + 1) * sizeof(ViewColumn));
+	columns = palloc0((*ncolumns + 1) * sizeof(SavedColumn));
 	for (int i = 0; i < *ncolumns; i++)
 	{
 		if (!compact_advise_view_column_converts(converted, converted_in, i + 1))
@@ -60,22 +60,28 @@ view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, 
 
 /*
  * Return true if a column of the created view may take the place of the one
- * before.  Its type must be the same, unless revert() takes the type before
- * away.  Then the plain tables decide: coalesce(c, '-') has the type of c, and
- * max(c) is a text if c becomes a varchar.
+ * before.  Its type must be the same, with two exceptions:
+ *
+ * - If revert() takes the type before away, the plain tables decide.  For
+ *   example, coalesce(c, '-') has the type of c, and max(c) is a text if c
+ *   becomes a varchar.
+ * - If the column of the table is trained again, the view had its encoded type
+ *   before the type of the table's column was taken away.
  */
 static bool
-is_same_column(const Advice *advice, const ViewColumn *before, const ViewColumn *after)
+is_same_column(const Advice *advice, const SavedColumn *before, const SavedColumn *after)
 {
 	if (before->description == NULL || strcmp(before->description, after->description) == 0)
 		return true;
-	for (int i = 0; i < advice->ncolumns && advice->reverts; i++)
+	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
 
-		if (column->kind == ADVISE_REVERT &&
-			(before->typid == column->att->atttypid ||
-			 before->typid == get_array_type(column->att->atttypid)))
+		if (column->kind == ADVISE_REVERT && advice->reverts &&
+			compact_element_or_type(before->typid) == compact_element_or_type(column->att->atttypid))
+			return true;
+		if (column->dictionary != NULL &&
+			compact_element_or_type(after->typid) == column->type.typid)
 			return true;
 	}
 
@@ -191,12 +197,14 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 
 	saved->origin = compact_revert_origin(advice, view, query, T_SelectStmt);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
-	if (advice->reverts && saved->origin)
-		query = saved->origin;
-	else if (advice->reverts)
+	if (advice->reverts)
 	{
 		saved->with_casts = psprintf("%s%s", create, query);
-		query = compact_revert_casts(advice, query, view, converted);
+		query = compact_revert_casts(advice, saved->origin ? saved->origin : query,
+									 view, converted);
+		/* another table may be reverted later, and then use this text */
+		if (saved->origin)
+			saved->origin = query;
 	}
 	else if (saved->origin == NULL)
 		saved->origin = query;
@@ -418,7 +426,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 	bool		default_acl;
 	char	   *properties;
 	int			ncolumns;
-	ViewColumn *columns;
+	SavedColumn *columns;
 
 	for (;;)
 	{
@@ -449,7 +457,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 							   saved->columns[differs].description, columns[differs].description),
 					 errhint("Add a cast to the view, or drop it first.")));
 
-		/* a cast that cannot be replaced: create the view as it was */
+		/* a cast that cannot be replaced: keep the present text */
 		compact_convert_execute_as_owner(saved, psprintf("DROP VIEW %s RESTRICT", saved->name));
 		saved->create = saved->with_casts;
 		saved->with_casts = NULL;

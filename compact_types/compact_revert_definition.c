@@ -66,8 +66,8 @@ typedef struct ReplacedCast
 } ReplacedCast;
 
 /* Return the type, or the element type of an array type. */
-static Oid
-element_or_type(Oid typid)
+Oid
+compact_element_or_type(Oid typid)
 {
 	Oid			element = get_element_type(typid);
 
@@ -80,7 +80,7 @@ table_keeps_type(const Advice *advice, const bool *chosen, Oid typid)
 {
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		if (!chosen[i] && element_or_type(advice->columns[i].att->atttypid) == typid)
+		if (!chosen[i] && compact_element_or_type(advice->columns[i].att->atttypid) == typid)
 			return true;
 	}
 
@@ -130,7 +130,7 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
-		Oid			from = element_or_type(column->att->atttypid);
+		Oid			from = compact_element_or_type(column->att->atttypid);
 		Oid			to;
 		ReplacedCast *cast;
 
@@ -139,7 +139,7 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 			(OidIsValid(view) ? view_keeps_type(view, converted, from) :
 			 !chosen[i] || table_keeps_type(advice, chosen, from)))
 			continue;
-		to = element_or_type(column->type.typid);
+		to = compact_element_or_type(column->type.typid);
 		types = lappend_oid(types, from);
 		cast = palloc(sizeof(ReplacedCast));
 		cast->of_literals = (to != TEXTOID && to != VARCHAROID);
@@ -502,11 +502,19 @@ compact_revert_recreate_definitions(Advice *advice, const bool *chosen)
 	foreach(lc, advice->definitions)
 	{
 		Definition *definition = (Definition *) lfirst(lc);
-		char	   *text = definition->origin ? definition->origin :
-			replace_casts(advice, definition->text, casts);
+		char	   *text;
 
 		/* compact_convert_recreate_indexes() creates the indexes again */
-		if (definition->kind == DEFINITION_INDEX || strcmp(definition->text, text) == 0)
+		if (definition->kind == DEFINITION_INDEX)
+			continue;
+		text = replace_casts(advice, definition->origin ? definition->origin : definition->text,
+							 casts);
+
+		/* another column may be reverted later, and then use this text */
+		if (definition->origin)
+			definition->origin = text;
+
+		if (strcmp(definition->text, text) == 0)
 			continue;
 		if (definition->kind == DEFINITION_CONSTRAINT)
 		{

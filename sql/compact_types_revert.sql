@@ -373,6 +373,23 @@ SELECT regexp_replace(pg_get_viewdef('rev.computing'), '\mcomputed\.', '', 'g');
 SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rev.showing'::regclass;
 SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum), regexp_replace(pg_get_viewdef(attrelid), '\mcomputed\.', '', 'g') FROM pg_attribute WHERE attrelid = 'rev.sums'::regclass GROUP BY attrelid;
 DROP TABLE computing;
+-- The former text of a view or a constraint can contain a compact type, too: that of another column.
+CREATE TABLE rev.first (c text, list text[], ch char(9));
+CREATE TABLE rev.second (ch char(9));
+INSERT INTO rev.first SELECT 'the quick brown fox number ' || i, ARRAY['a', 'b'], 'abc' FROM generate_series(1, 100) i;
+INSERT INTO rev.second VALUES ('abc');
+SELECT * FROM compact_types.convert('rev.first', '{c}');
+ALTER TABLE rev.first ALTER list TYPE compact_text[], ADD CONSTRAINT both_columns CHECK (c <> 'x' AND octet_length(ch) > 0);
+CREATE VIEW rev.both_tables AS SELECT coalesce(f.c, '-') AS c, octet_length(s.ch) AS l, 'k'::compact_text AS k, f.list[1] AS element FROM rev.first f, rev.second s WHERE f.c <> 'x';
+SELECT * FROM compact_types.convert('rev.second', '{ch}');
+SELECT * FROM compact_types.convert('rev.first', '{ch}');
+SELECT * FROM compact_types.revert('rev.first', '{c,list}', unrecorded => true);
+SELECT pg_get_viewdef('rev.both_tables'), pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'both_columns';
+SELECT * FROM compact_types.revert('rev.second');
+SELECT * FROM compact_types.revert('rev.first');
+SELECT pg_get_viewdef('rev.both_tables'), pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'both_columns';
+SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rev.both_tables'::regclass;
+SELECT count(*) FROM compact_types.definitions WHERE compact_types.referenced_table(used) IN ('rev.first'::regclass, 'rev.both_tables'::regclass);
 
 SET client_min_messages = warning;
 DROP VIEW types;
