@@ -67,6 +67,8 @@ typedef struct AdviseOptions
 	bool		round_seconds;	/* include timestamps that may have fractions */
 	bool		train;			/* dictionaries will be trained: propose
 								 * compact_text also where it saves little */
+	bool		train_again;	/* the same for columns that are encoded
+								 * already */
 	int			sample_pages;	/* read at most so many pages; 0: all */
 	bool		predict;		/* simulate the pages */
 	bool		whole_views;	/* look for every view that convert() could
@@ -139,6 +141,7 @@ typedef struct AdviseColumn
 	bool		noted;			/* goes back to the type that a note names */
 	bool		outdated;		/* no longer has the type it was converted to */
 	char	   *old_type;		/* type to report as the former one, or NULL */
+	Oid			old_typid;		/* its OID, or InvalidOid */
 	const struct CompactTrainedTry *dictionary; /* trained on the column, or
 												 * NULL */
 	char	   *reason;

@@ -26,11 +26,14 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -183,23 +186,38 @@ sample_scale(const Advice *advice)
  * One table
  */
 
+/* Return true if the owner of the table may read it, as a training does. */
+static bool
+owner_reads(Relation rel)
+{
+	Oid			owner = rel->rd_rel->relowner;
+
+	return compat_has_privilege(NamespaceRelationId, RelationGetNamespace(rel), owner, ACL_USAGE) &&
+		pg_class_aclcheck(RelationGetRelid(rel), owner, ACL_SELECT) == ACLCHECK_OK;
+}
+
 /*
- * Train a dictionary on a column that convert() could train, and propose it if
- * it saves more than it takes.
+ * Train a dictionary on a column of strings, and propose it if it saves more
+ * than it takes.
  */
 static void
 train(Advice *advice, AdviseColumn *column)
 {
-	bool		encoded = (column->kind == ADVISE_KEEP &&
-						   compact_string_kind(column->att->atttypid) == COMPACT_STRING_TEXT &&
-						   column->att->attgenerated == '\0');
+	bool		encoded = compact_string_kind(column->att->atttypid) == COMPACT_STRING_TEXT;
 	CompactTrainedTry *dictionary;
+	char	   *reason = encoded ? "encoded already" : column->little ? column->little : column->reason;
 
-	if (column->nvalues == 0 || (column->kind != ADVISE_TEXT && !encoded))
+	if (column->kind != ADVISE_TEXT)
 		return;
 
 	dictionary = palloc_object(CompactTrainedTry);
-	if (compact_trained_try(advice->rel, column->att->attnum, dictionary))
+	if (!owner_reads(advice->rel))
+		reason = psprintf("%s; no dictionary was measured, because the owner of the table may not read it", reason);
+	else if (!compact_trained_try(advice->rel, column->att->attnum, dictionary))
+		reason = psprintf("%s; a dictionary of %zu bytes would save %.0f bytes%s", reason,
+						  dictionary->len, dictionary->saved,
+						  column->little && !encoded ? "" : " more");
+	else
 	{
 		column->dictionary = dictionary;
 		column->reason = psprintf("a dictionary of %zu bytes encodes the values%s", dictionary->len,
@@ -208,21 +226,17 @@ train(Advice *advice, AdviseColumn *column)
 		if (column->mentions)
 			column->reason = psprintf("%s; look at what names the column: %s", column->reason, column->mentions);
 		compact_advise_add_risk(column, "everybody can read strings of the dictionary; a column with another dictionary can be compared only after a cast");
-		if (encoded)
-			column->blockers = list_concat_copy(column->blockers, column->dependents);
+		if (dictionary->number == 0)
+			compact_advise_add_blocker(advice, column->att->attnum,
+									   "all types trained_textN that are installed on the server exist in this database");
+		else if (!compat_has_privilege(DatabaseRelationId, MyDatabaseId, GetUserId(), ACL_CREATE))
+			compact_advise_add_blocker(advice, column->att->attnum,
+									   "the type needs the privilege CREATE on the database");
+		return;
 	}
-	else
-	{
-		char	   *reason = psprintf("%s; a dictionary of %zu bytes would save %.0f bytes%s",
-									  column->little ? column->little :
-									  encoded ? "encoded already" : column->reason,
-									  dictionary->len, dictionary->saved,
-									  column->little ? "" : " more");
-
-		if (column->little)
-			compact_advise_keep(column, reason);
-		column->reason = reason;
-	}
+	if (column->little || encoded)
+		compact_advise_keep(column, reason);
+	column->reason = reason;
 }
 
 /* Add the row of advise() for the column. */
@@ -230,8 +244,8 @@ static void
 add_column(const AdviseCall *call, const Advice *advice, const AdviseColumn *column)
 {
 	Form_pg_attribute att = column->att;
-	const		CompactTrainedTry *trained = column->dictionary;
-	bool		proposed = (column->kind != ADVISE_KEEP || trained != NULL);
+	const CompactTrainedTry *trained = column->dictionary;
+	bool		proposed = (column->kind != ADVISE_KEEP);
 	List	   *names = list_make1(NameStr(att->attname));
 	List	   *blockers = proposed ? list_concat_copy(column->blockers, advice->blockers) :
 		column->blockers;
@@ -272,22 +286,35 @@ add_column(const AdviseCall *call, const Advice *advice, const AdviseColumn *col
 	tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc, values, nulls);
 }
 
+/* Return true if advise() returns a row for the column. */
+static bool
+is_wanted(const AdviseCall *call, const AdviseColumn *column)
+{
+	ListCell   *lc;
+
+	foreach(lc, call->columns)
+	{
+		if (strcmp(NameStr(column->att->attname), lfirst(lc)) == 0)
+			return true;
+	}
+
+	return !call->named;
+}
+
 /* Add the rows of advise(): one for each column, or for each named column. */
 static void
 add_columns(AdviseCall *call, Advice *advice)
 {
+	/* an error must not leave the rows of some columns */
+	for (int i = 0; i < advice->ncolumns && call->options.train; i++)
+	{
+		if (is_wanted(call, &advice->columns[i]))
+			train(advice, &advice->columns[i]);
+	}
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		bool		wanted = !call->named;
-		ListCell   *lc;
-
-		foreach(lc, call->columns)
-			wanted |= strcmp(NameStr(advice->columns[i].att->attname), lfirst(lc)) == 0;
-		if (!wanted)
-			continue;
-		if (call->options.train)
-			train(advice, &advice->columns[i]);
-		add_column(call, advice, &advice->columns[i]);
+		if (is_wanted(call, &advice->columns[i]))
+			add_column(call, advice, &advice->columns[i]);
 	}
 }
 
@@ -620,7 +647,7 @@ run(FunctionCallInfo fcinfo, const char *function, AdviseCall *call)
 	call->options.fixed_varchar = PG_GETARG_BOOL(ARG_FIXED_VARCHAR);
 	call->options.round_seconds = PG_GETARG_BOOL(ARG_ROUND_SECONDS);
 	call->options.sample_pages = PG_GETARG_INT32(ARG_SAMPLE_PAGES);
-	call->options.train = PG_NARGS() > ARG_TRAIN && PG_GETARG_BOOL(ARG_TRAIN);
+	call->options.train = call->options.train_again = PG_NARGS() > ARG_TRAIN && PG_GETARG_BOOL(ARG_TRAIN);
 	call->options.whole_views = true;
 	call->options.only_named = (call->named && call->options.predict);
 	call->options.columns = call->columns;

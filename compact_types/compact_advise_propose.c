@@ -22,6 +22,7 @@
 #include "utils/lsyscache.h"
 
 #include "compact_advise.h"
+#include "compact_convert.h"
 #include "compact_scalar.h"
 #include "compact_types.h"
 
@@ -140,16 +141,36 @@ propose_string(Advice *advice, AdviseColumn *column)
 		column->reason = "compact_text is not in this database";
 }
 
-/* Say how to measure another dictionary for a column of compact_text or trained_textN. */
-static char *
-encoded_already(const Advice *advice, const AdviseColumn *column)
+/*
+ * A column has the type compact_text or trained_textN.  If advise() will train
+ * a dictionary, propose the same type for the time being, so that the obstacles
+ * of a conversion are found.  If not, say how to measure a dictionary.
+ */
+static void
+propose_dictionary(Advice *advice, AdviseColumn *column)
 {
-	const char *table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
-												   RelationGetRelationName(advice->rel));
+	Form_pg_attribute att = column->att;
+	char	   *name = compact_revert_noted_name(advice->nspid, att->atttypid);
 
-	return psprintf("encoded already; SELECT * FROM %s.train(%s, %s, estimate_only => true) measures a new dictionary",
-					quote_identifier(get_namespace_name(advice->nspid)), quote_literal_cstr(table),
-					quote_literal_cstr(NameStr(column->att->attname)));
+	if (advice->options.train_again && name != NULL &&
+		compact_advise_find_type(advice, name, &column->type) &&
+		column->type.typid == att->atttypid)
+	{
+		column->kind = ADVISE_TEXT;
+		column->type.typmod = att->atttypmod;
+		column->type.storage = att->attstorage;
+		column->cast_nargs = 0;
+		column->reason = "encoded already";
+	}
+	else
+	{
+		const char *table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
+													   RelationGetRelationName(advice->rel));
+
+		column->reason = psprintf("encoded already; SELECT * FROM %s.train(%s, %s, estimate_only => true) measures a new dictionary",
+								  quote_identifier(get_namespace_name(advice->nspid)), quote_literal_cstr(table),
+								  quote_literal_cstr(NameStr(att->attname)));
+	}
 }
 
 /* Add a risk of the proposal. */
@@ -397,8 +418,10 @@ compact_advise_propose(Advice *advice)
 					propose_seconds(advice, column);
 					break;
 				default:
-					column->reason = compact_string_kind(column->att->atttypid) == COMPACT_STRING_TEXT ?
-						encoded_already(advice, column) : "no compact type for it";
+					if (compact_string_kind(column->att->atttypid) == COMPACT_STRING_TEXT)
+						propose_dictionary(advice, column);
+					else
+						column->reason = "no compact type for it";
 					break;
 			}
 		}

@@ -727,7 +727,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 			 */
 			if (options->update_statistics)
 				compact_ddl_execute_as(owner, true, "ANALYZE %s", table);
-			if (advice->reverts)
+			if (!options->to_train)
 				compact_convert_name_unused_types(advice, chosen, &skipped);
 		}
 		else

@@ -91,7 +91,8 @@ compact_convert_check_train(ArrayType *names, const ConvertOptions *how)
 typedef struct TrainedAgain
 {
 	char	   *name;
-	char	   *type;			/* before this call */
+	Oid			typid;			/* before this call */
+	char	   *type;			/* the same, with its modifier */
 	CompactTrainedTry dictionary;
 } TrainedAgain;
 
@@ -100,7 +101,7 @@ typedef struct TrainedAgain
  * would not make the column smaller by more than it takes.
  */
 static void
-try_again(Oid relid, AttrNumber attnum, CompactTrainedTry * dictionary)
+try_again(Oid relid, AttrNumber attnum, CompactTrainedTry *dictionary)
 {
 	Relation	rel = table_open(relid, NoLock);
 
@@ -118,8 +119,7 @@ try_again(Oid relid, AttrNumber attnum, CompactTrainedTry * dictionary)
 /*
  * Give the named columns that are compact_text or trained_textN already their
  * ordinary types, so that they can be trained and converted as other columns
- * are.  Return a list of these columns,
- * for compact_convert_use_training().
+ * are.  Return a list of these columns for compact_convert_use_training().
  */
 List *
 compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names)
@@ -152,6 +152,7 @@ compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names)
 		again = palloc_object(TrainedAgain);
 		try_again(relid, attnum, &again->dictionary);
 		again->name = name;
+		again->typid = typid;
 		again->type = format_type_extended(typid, typmod, FORMAT_TYPE_TYPEMOD_GIVEN);
 		result = lappend(result, again);
 		copy = palloc_object(NameData);
@@ -177,6 +178,7 @@ compact_convert_use_training(const Advice *advice, List *again)
 		const TrainedAgain *trained = lfirst(lc);
 		AdviseColumn *column = compact_advise_find_column(advice, trained->name);
 
+		column->old_typid = trained->typid;
 		column->old_type = trained->type;
 		column->dictionary = &trained->dictionary;
 	}
@@ -184,7 +186,7 @@ compact_convert_use_training(const Advice *advice, List *again)
 
 /*
  * Add a message for the user for each trained type that the chosen columns had,
- * and that nothing uses any more.
+ * and on which no object depends any more.
  */
 void
 compact_convert_name_unused_types(const Advice *advice, const bool *chosen, List **messages)
@@ -194,8 +196,12 @@ compact_convert_name_unused_types(const Advice *advice, const bool *chosen, List
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
+		const AdviseColumn *column = &advice->columns[i];
+
 		if (chosen[i])
-			types = list_append_unique_oid(types, advice->columns[i].att->atttypid);
+			types = list_append_unique_oid(types,
+										   OidIsValid(column->old_typid) ? column->old_typid :
+										   compact_element_or_type(column->att->atttypid));
 	}
 	foreach(lc, types)
 	{

@@ -42,12 +42,13 @@ typedef struct CompactTrainedTry
 {
 	uint8	   *stored;			/* symbol table */
 	Size		len;			/* its bytes */
+	int			number;			/* of the next type, or 0 if none is left */
 	double		compact_text;	/* average bytes of a value in compact_text */
 	double		saved;			/* bytes of the column, compared with
 								 * compact_text and with the present values */
 	double		value_saved;	/* average bytes of a value, compared with the
 								 * present values; can be negative */
-}			CompactTrainedTry;
+} CompactTrainedTry;
 
 /* compact_trained.c */
 extern int	compact_trained_number(const char *name);
@@ -65,9 +66,9 @@ extern Oid	compact_trained_dictionary(int number);
 extern int	compact_trained_template_number(Oid template);
 
 /* compact_trained_sample.c */
-extern bool compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry * result);
+extern bool compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry *result);
 extern char *compact_trained_train(Relation rel, AttrNumber attnum, Oid functions,
-								   const CompactTrainedTry * dictionary);
+								   const CompactTrainedTry *dictionary);
 extern char *compact_trained_other_types(const char *type);
 
 /* compact_trained_guard.c */

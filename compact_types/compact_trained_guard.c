@@ -386,7 +386,7 @@ compact_trained_unused(Oid typid)
 		return NULL;
 	name = compact_trained_name(number);
 
-	return psprintf("nothing uses the type %s any more: DROP EXTENSION %s CASCADE removes it and its dictionary",
+	return psprintf("no object depends on the type %s any more: DROP EXTENSION %s CASCADE removes it and its dictionary",
 					name, name);
 }
 

@@ -104,6 +104,7 @@ typedef struct Training
 	Sizes		sizes;
 	int			symbols;
 	Size		len;			/* of the dictionary, in bytes */
+	int			number;			/* of the next type, or 0 if none is left */
 	double		saved;			/* bytes of the column */
 	double		value_saved;	/* average bytes of a value, compared with the
 								 * present values */
@@ -496,8 +497,9 @@ train_column(Relation rel, AttrNumber attnum, int max_symbols, int sample_rows,
 
 	read_sample(rel, attnum, sample_rows, &training->sample);
 	sampled = training->sample.n;
+	training->number = next_number();
 	/* a greater number takes one byte more in each value */
-	stored = train_and_judge(&training->sample, max_symbols, Max(next_number(), 1), &training->len,
+	stored = train_and_judge(&training->sample, max_symbols, Max(training->number, 1), &training->len,
 							 &training->symbols, &training->sizes);
 	/* rows that are NULL, or too long for a dictionary, save nothing */
 	values = training->sample.seen > 0 ?
@@ -545,7 +547,7 @@ create_type_with_dictionary(Oid functions, const uint8 *stored, Size len)
  * comparison with compact_text and with the present values.
  */
 bool
-compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry * result)
+compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry *result)
 {
 	MemoryContext oldcontext = CurrentMemoryContext;
 	Training	training;
@@ -554,11 +556,14 @@ compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry * result)
 
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
+	if (!RecoveryInProgress())
+		compact_ddl_hold_schema_name(RelationGetNamespace(rel));
 	stored = train_column(rel, attnum, DEFAULT_SYMBOLS, DEFAULT_SAMPLE_ROWS, &training);
 	AtEOXact_GUC(true, nestlevel);
 	MemoryContextSwitchTo(oldcontext);
 	result->stored = memcpy(palloc(training.len), stored, training.len);
 	result->len = training.len;
+	result->number = training.number;
 	result->compact_text = training.sizes.compact_text;
 	result->saved = training.saved;
 	result->value_saved = training.value_saved;
@@ -575,7 +580,7 @@ compact_trained_try(Relation rel, AttrNumber attnum, CompactTrainedTry * result)
  */
 char *
 compact_trained_train(Relation rel, AttrNumber attnum, Oid functions,
-					  const CompactTrainedTry * dictionary)
+					  const CompactTrainedTry *dictionary)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "compact_types training",

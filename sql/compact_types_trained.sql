@@ -507,8 +507,26 @@ ANALYZE half_long;
 SELECT value_bytes_now AS now, value_bytes_after AS predicted FROM compact_types.advise('half_long', train => true) \gset
 SELECT * FROM compact_types.convert('half_long', '{url}', train => true);
 SELECT :predicted BETWEEN 0.98 * after AND 1.02 * after AS predicted, after < :now - 10 AS smaller FROM (SELECT avg(pg_column_size(url)) AS after FROM half_long) x;
-DROP TABLE half_long;
+ALTER TABLE half_long ALTER url TYPE text;
 DROP EXTENSION trained_text9 CASCADE;
+-- Without a right of the owner or of the caller, or without another type, the ordinary advice stays.
+CREATE ROLE regress_trained_owner;
+CREATE ROLE regress_trained_reader;
+GRANT SELECT ON half_long TO regress_trained_reader;
+SET ROLE regress_trained_reader;
+SELECT column_name, proposed_type, blockers, statement FROM compact_types.advise('half_long', train => true);
+RESET ROLE;
+ALTER TABLE half_long OWNER TO regress_trained_owner;
+REVOKE SELECT ON half_long FROM regress_trained_owner;
+SELECT column_name, proposed_type, reason FROM compact_types.advise('half_long', train => true);
+GRANT SELECT ON half_long TO regress_trained_owner;
+BEGIN;
+DO $$ DECLARE missing text; BEGIN
+  FOR missing IN SELECT name FROM pg_available_extensions WHERE name ~ '^trained_text' AND installed_version IS NULL LOOP EXECUTE 'CREATE EXTENSION ' || missing; END LOOP; END $$;
+SELECT column_name, proposed_type, blockers, statement FROM compact_types.advise('half_long', train => true);
+ROLLBACK;
+DROP TABLE half_long;
+DROP ROLE regress_trained_owner, regress_trained_reader;
 \d shop
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'seen'::regclass ORDER BY attnum;
 SELECT compact_types.codec(url) AS url, compact_types.codec(agent) AS agent, compact_types.codec(greek) AS greek, compact_types.codec(word) AS word, count(*)
@@ -525,9 +543,17 @@ UPDATE shop SET url = 'ftp://files.example.net/pub/' || id || '.tar.gz', random 
 CREATE TABLE after AS SELECT id, url::text AS url, random::text AS random FROM shop;
 ALTER TABLE shop ADD CONSTRAINT named CHECK (url <> 'it''s' AND random NOT IN ('a', 'b'));
 CREATE VIEW named AS SELECT id, coalesce(random, '-') AS random FROM shop WHERE url <> 'x';
-CREATE VIEW showing AS SELECT random, ARRAY['x'::name] AS names FROM named;
+CREATE VIEW showing AS SELECT random, (SELECT max(url) FROM shop) AS max, ARRAY[random] AS list FROM named;
 ANALYZE shop;
 SELECT column_name, proposed_type, regexp_replace(reason, '[0-9][0-9.]*', 'N', 'g') AS reason, blockers, statement FROM compact_types.advise('shop', '{url,agent,random}', train => true);
+-- the obstacles of a conversion
+CREATE INDEX obstacle ON shop (random) WHERE random <> 'x';
+CREATE FUNCTION obstacle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER obstacle INSTEAD OF INSERT ON named FOR EACH ROW EXECUTE FUNCTION obstacle();
+SELECT column_name, proposed_type, blockers, statement FROM compact_types.advise('shop', '{random}', train => true);
+SELECT compact_types.convert('shop', '{random}', train => true);
+DROP INDEX obstacle;
+DROP FUNCTION obstacle() CASCADE;
 SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
 SELECT * FROM compact_types.convert('shop', '{url,random}', train => true);
 SELECT column_name, type, old_type FROM compact_types.status WHERE relation = 'shop'::regclass AND column_name IN ('url', 'random') ORDER BY 1;
