@@ -30,6 +30,11 @@ HEADLINES = (
     ("row-size", "heap.all", "TPC-C: bytes of all heaps, compact types to stock types"),
     ("row-size", "mix.mean", "34 columns of text: bytes of a value, `compact_text` to `text`"),
     (
+        "dictionary",
+        "mean.34",
+        "the same columns: bytes of a value, with a dictionary of the column to `text`",
+    ),
+    (
         "types-speed",
         "filter_late",
         "time of a filter on the tenth string, `compact_char24` to `char(24)`",
