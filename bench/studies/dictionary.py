@@ -39,7 +39,7 @@ SIZE_BARS = (
     ),
     Bar("tables.mean", "heap and indexes, trained to compact_text: mean of the tables", 0.85),
 )
-# Highest ratios of the time to that of text, and seconds
+# Highest ratios of the time to that of text, and limits of absolute times
 TIME_BARS = (
     Bar("copy.text", "time to text: COPY FROM, text-heavy tables together", 2.5),
     Bar("like", "time to text: filter with LIKE '%word%'", 1.3),
@@ -47,6 +47,9 @@ TIME_BARS = (
     Bar("sort.statement", "time to text: sort by an SQL statement", 1.3),
     Bar("distinct", "time to text: distinct user agents", 1.3),
     Bar("hash_index", "time to text: CREATE INDEX USING hash", 1.5),
+    Bar("decode_gbs.100", "GB/s to decode strings of about 100 bytes", least=1),
+    Bar("decode_ns.24", "nanoseconds to decode a string of about 24 bytes", 15),
+    Bar("encode_ns_byte", "nanoseconds to encode a byte", 15),
     Bar("train.seconds", "seconds to train on 100,000 values of 50 bytes", 2),
 )
 
