@@ -179,6 +179,10 @@ typedef struct Advice
 	List	   *referencing;	/* OIDs of tables that reference this table */
 	List	   *definitions;	/* of Definition *, see compact_convert.h */
 
+	List	   *views;			/* OIDs of views that are created again */
+	List	   *former_views;	/* of SavedView *: what convert() has reverted
+								 * to train columns again */
+
 	int			ncolumns;		/* without dropped columns */
 	AdviseColumn *columns;
 	List	   *blockers;		/* blockers of the whole table */

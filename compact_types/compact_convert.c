@@ -645,7 +645,7 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 	if (options->skip_blocked)
 		skipped = skip_blocked(advice, chosen);
 	attnums = compact_convert_chosen_attnums(advice, chosen, &nchosen);
-	views = compact_advise_dependent_views(advice, attnums, &too_deep);
+	views = advice->views = compact_advise_dependent_views(advice, attnums, &too_deep);
 	if (nchosen > 0)
 		refuse(advice, chosen, compact_advise_unrestorable(advice, views), options);
 	foreach(lc, views)
@@ -702,6 +702,8 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 		foreach(lc, views)
 			saved = lappend(saved, compact_convert_save_view(advice, lfirst_oid(lc), converted));
 
+		if (advice->reverts)
+			compact_revert_recreate_definitions(advice, chosen);
 		compact_convert_recreate_indexes(advice, chosen);
 
 		/* ALTER TABLE refuses a table that is open elsewhere in this session */
@@ -749,7 +751,9 @@ compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *opti
 		Oid			view = ((SavedView *) lfirst(lc))->new_oid;
 		MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
 
-		if (options->views)
+		if (options->to_train)
+			*options->to_train = lappend(*options->to_train, lfirst(lc));
+		else if (options->views)
 			*options->views = list_append_unique_oid(*options->views, view);
 		else if (rsinfo != NULL)
 			compact_convert_add_view(rsinfo, view);
@@ -786,6 +790,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	Advice	   *advice;
 	bool	   *chosen;
 	List	   *again = NIL;
+	List	   *former_views = NIL;
 
 	compact_convert_check_call(fcinfo, "compact_types.convert()", true);
 	relid = PG_GETARG_OID(0);
@@ -802,7 +807,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 
 	compact_convert_lock_table(relid);
 	if (how.train)
-		again = compact_convert_prepare_to_train(relid, fcinfo->flinfo->fn_oid, names);
+		again = compact_convert_prepare_to_train(relid, fcinfo->flinfo->fn_oid, names, &former_views);
 
 	/* include rows that were committed before we got the lock */
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -811,6 +816,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	PopActiveSnapshot();
 	chosen = compact_convert_choose_columns(advice, names);
 	compact_convert_use_training(advice, again);
+	advice->former_views = former_views;
 	InitMaterializedSRF(fcinfo, 0);
 	compact_convert_columns(advice, chosen, &how, (ReturnSetInfo *) fcinfo->resultinfo);
 

@@ -25,7 +25,8 @@ typedef struct ConvertOptions
 	bool		skip_blocked;	/* do not convert blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
 	bool		train;			/* give strings a type with a dictionary */
-	bool		to_train;		/* revert() for convert(), which trains */
+	List	  **to_train;		/* revert() for convert(), which trains: add
+								 * the re-created views, of SavedView *, here */
 	List	  **views;			/* if not NULL, add the OIDs of re-created
 								 * views here, and not to the result */
 } ConvertOptions;
@@ -51,9 +52,9 @@ typedef struct Definition
 
 typedef struct SavedColumn
 {
-	char	   *description;	/* name, type and collation; NULL if it shows
-								 * a converted column */
+	char	   *description;	/* name, type and collation */
 	Oid			typid;
+	bool		converts;		/* it shows a converted column */
 } SavedColumn;
 
 /* A view that is dropped, and then created again */
@@ -62,6 +63,7 @@ typedef struct SavedView
 	Oid			oid;
 	Oid			new_oid;
 	char	   *name;			/* qualified */
+	char	   *query;			/* present text */
 	char	   *create;			/* statement */
 	char	   *with_casts;		/* the same with the present text, if revert()
 								 * replaces casts in it, or NULL */
@@ -97,7 +99,8 @@ extern void compact_convert_recreate_indexes(Advice *advice, const bool *chosen)
 /* compact_convert_train.c */
 extern void compact_convert_train(Advice *advice, AdviseColumn *column, List **messages);
 extern void compact_convert_check_train(ArrayType *names, const ConvertOptions *how);
-extern List *compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names);
+extern List *compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names,
+											  List **views);
 extern void compact_convert_use_training(const Advice *advice, List *again);
 extern void compact_convert_name_unused_types(const Advice *advice, const bool *chosen,
 											  List **messages);
@@ -110,7 +113,7 @@ extern void compact_convert_check_owner(Oid view);
 extern void compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved);
 
 /* compact_revert.c */
-extern void compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names);
+extern void compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names, List **views);
 
 /* compact_revert_note.c */
 extern char *compact_revert_noted_name(Oid nspid, Oid typid);
@@ -121,6 +124,7 @@ extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const c
 
 /* compact_revert_definition.c */
 extern Oid	compact_element_or_type(Oid typid);
+extern bool compact_revert_is_query(const char *text);
 extern char *compact_revert_casts(const Advice *advice, const char *query,
 								  Oid view, List *converted);
 extern void compact_revert_read_definitions(Advice *advice, Oid relid);

@@ -119,10 +119,11 @@ try_again(Oid relid, AttrNumber attnum, CompactTrainedTry *dictionary)
 /*
  * Give the named columns that are compact_text or trained_textN already their
  * ordinary types, so that they can be trained and converted as other columns
- * are.  Return a list of these columns for compact_convert_use_training().
+ * are.  Return a list of these columns for compact_convert_use_training(),
+ * and add the views that use them to *views.
  */
 List *
-compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names)
+compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names, List **views)
 {
 	List	   *result = NIL;
 	Datum	   *elements = palloc_array(Datum, ArrayGetNItems(ARR_NDIM(names), ARR_DIMS(names)));
@@ -162,7 +163,7 @@ compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names)
 	if (n > 0)
 		compact_revert_for_training(relid, funcid,
 									construct_array(elements, n, NAMEOID, NAMEDATALEN,
-													false, TYPALIGN_CHAR));
+													false, TYPALIGN_CHAR), views);
 
 	return result;
 }

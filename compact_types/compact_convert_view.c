@@ -28,12 +28,12 @@
 
 #include "compact_convert.h"
 #include "compact_ddl.h"
+#include "compact_types.h"
 #include "compact_types_compat.h"
 
 /*
  * Read the types of a view's columns, into memory that lives as long as the
- * advice.  The description is NULL for a column that only shows a column in the
- * list converted.
+ * advice.  Mark a column that only shows a column in the list converted.
  */
 static SavedColumn *
 view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
@@ -49,13 +49,27 @@ view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, 
 	columns = palloc0((*ncolumns + 1) * sizeof(SavedColumn));
 	for (int i = 0; i < *ncolumns; i++)
 	{
-		if (!compact_advise_view_column_converts(converted, converted_in, i + 1))
-			columns[i].description = pstrdup(compact_advise_result(i, 0));
+		columns[i].description = pstrdup(compact_advise_result(i, 0));
 		columns[i].typid = atooid(compact_advise_result(i, 1));
+		columns[i].converts = compact_advise_view_column_converts(converted, converted_in, i + 1);
 	}
 	MemoryContextSwitchTo(oldcxt);
 
 	return columns;
+}
+
+/*
+ * Return true if an expression that uses the column, which revert() changes, can
+ * have had the type.  The common type of a trained_textN and a compact_text is
+ * compact_text.
+ */
+static bool
+takes_away(const AdviseColumn *column, Oid typid)
+{
+	Oid			from = compact_element_or_type(column->att->atttypid);
+
+	return from == typid ||
+		(compact_string_kind(from) == COMPACT_STRING_TEXT && compact_string_kind(typid) == COMPACT_STRING_TEXT);
 }
 
 /*
@@ -65,27 +79,47 @@ view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, 
  * - If revert() takes the type before away, the plain tables decide.  For
  *   example, coalesce(c, '-') has the type of c, and max(c) is a text if c
  *   becomes a varchar.
- * - If the column of the table is trained again, the view had its encoded type
- *   before the type of the table's column was taken away.
+ * - If a column is trained again, expressions of its former type get the new
+ *   type.
  */
 static bool
 is_same_column(const Advice *advice, const SavedColumn *before, const SavedColumn *after)
 {
-	if (before->description == NULL || strcmp(before->description, after->description) == 0)
+	if (before->converts || strcmp(before->description, after->description) == 0)
 		return true;
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
+		Oid			from = compact_element_or_type(before->typid);
 
-		if (column->kind == ADVISE_REVERT && advice->reverts &&
-			compact_element_or_type(before->typid) == compact_element_or_type(column->att->atttypid))
-			return true;
-		if (column->dictionary != NULL &&
+		if (advice->reverts ?
+			column->kind == ADVISE_REVERT && takes_away(column, from) :
+			column->dictionary != NULL && from == column->old_typid &&
 			compact_element_or_type(after->typid) == column->type.typid)
 			return true;
 	}
 
 	return false;
+}
+
+/*
+ * If convert() has reverted the view to train columns again, return the view as
+ * it was before.
+ */
+static const SavedView *
+former_view(const Advice *advice, Oid view)
+{
+	ListCell   *lc;
+
+	foreach(lc, advice->former_views)
+	{
+		const SavedView *former = (const SavedView *) lfirst(lc);
+
+		if (former->new_oid == view)
+			return former;
+	}
+
+	return NULL;
 }
 
 /* Return all properties of a view except its query, as one string. */
@@ -172,6 +206,7 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	char	   *properties = view_properties(advice, view);
 	char	   *create;
 	char	   *query;
+	const SavedView *former = former_view(advice, view);
 
 	compact_advise_query(
 						 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
@@ -197,17 +232,25 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 
 	saved->origin = compact_revert_origin(advice, view, query, T_SelectStmt);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	saved->query = query;
 	if (advice->reverts)
 	{
 		saved->with_casts = psprintf("%s%s", create, query);
-		query = compact_revert_casts(advice, saved->origin ? saved->origin : query,
-									 view, converted);
-		/* another table may be reverted later, and then use this text */
 		if (saved->origin)
-			saved->origin = query;
+		{
+			/* another table may be reverted later, and then use this text */
+			saved->origin = compact_revert_casts(advice, saved->origin, view, converted);
+			/* a note can have a text in which this makes a second statement */
+			if (!compact_revert_is_query(saved->origin))
+				saved->origin = NULL;
+		}
+		query = saved->origin ? saved->origin :
+			compact_revert_casts(advice, query, view, converted);
 	}
 	else if (saved->origin == NULL)
 		saved->origin = query;
+	if (former)
+		query = compact_revert_casts(advice, former->query, view, converted);
 	saved->create = psprintf("%s%s", create, query);
 	MemoryContextSwitchTo(oldcxt);
 
@@ -236,6 +279,12 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 						 quote_literal_cstr(saved->name), view);
 	saved->grants = compact_advise_result_list(advice);
 	saved->columns = view_columns(advice, view, converted, view, &saved->ncolumns);
+	if (former)
+	{
+		saved->columns = former->columns;
+		for (int i = 0; i < saved->ncolumns; i++)
+			saved->columns[i].converts = false;
+	}
 	saved->relations = view_relations(advice, view);
 	saved->functions = view_functions(advice, view);
 

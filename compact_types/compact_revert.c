@@ -388,7 +388,6 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 	PushActiveSnapshot(GetLatestSnapshot());
 	advice = make_advice(relid, funcid, unrecorded);
 	chosen = compact_convert_choose_columns(advice, names);
-	compact_revert_recreate_definitions(advice, chosen);
 	lock_referencing(advice, chosen);
 	PopActiveSnapshot();
 
@@ -422,13 +421,14 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 
 /*
  * Give the named columns ordinary types, so that convert() can convert them
- * with another dictionary.  funcid is a function of compact_types.
+ * with another dictionary.  Add the views that use them, of SavedView *, to
+ * *views.  funcid is a function of compact_types.
  */
 void
-compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names)
+compact_revert_for_training(Oid relid, Oid funcid, ArrayType *names, List **views)
 {
 	/* the training needs the number of rows, which the rewrite resets */
-	ConvertOptions options = {.update_statistics = true,.to_train = true};
+	ConvertOptions options = {.update_statistics = true,.to_train = views};
 
 	revert_table(relid, funcid, names, true, &options, NULL);
 }

@@ -46,6 +46,8 @@
 
 #include "compact_convert.h"
 #include "compact_ddl.h"
+#include "compact_trained.h"
+#include "compact_types.h"
 
 /*
  * Casts
@@ -56,13 +58,15 @@ static const char *const stand_ins[] = {
 	"integer_operand", "numeric_operand", "numeric_left", "timestamp_operand"
 };
 
-/* A cast to the type of a column that revert() changes */
+/* A cast to the type of a column that gets another type */
 typedef struct ReplacedCast
 {
 	bool		of_literals;	/* replace it only behind a literal */
+	bool		padded;			/* the literals are filled with blanks */
 	char	   *from;			/* "::" and the qualified name */
-	char	   *to;				/* the same of an ordinary type */
+	char	   *to;				/* the same of the other type */
 	char	   *to_limited;		/* the same if a type modifier follows */
+	char	   *to_array;		/* the same if it is an array, without [] */
 } ReplacedCast;
 
 /* Return the type, or the element type of an array type. */
@@ -88,12 +92,17 @@ table_keeps_type(const Advice *advice, const bool *chosen, Oid typid)
 }
 
 /*
- * Return true if the view uses a column of the type that keeps it.  converted
- * lists the columns that do not.
+ * Return true if the view uses a column of the type that keeps it, directly or
+ * through a view that is created again as well.  converted lists the columns
+ * that do not.
  */
 static bool
-view_keeps_type(Oid view, List *converted, Oid typid)
+view_keeps_type(const Advice *advice, Oid view, List *converted, Oid typid)
 {
+	List	   *lower = NIL;
+	ListCell   *lc;
+
+	check_stack_depth();
 	compact_advise_query("SELECT a.attrelid, a.attnum FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
 						 " JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid"
 						 " JOIN pg_catalog.pg_type t ON t.oid = a.atttypid"
@@ -102,53 +111,157 @@ view_keeps_type(Oid view, List *converted, Oid typid)
 						 " AND %u IN (t.oid, t.typelem)", view, typid);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		if (!compact_advise_view_column_converts(converted, atooid(compact_advise_result(i, 0)),
-												 atoi(compact_advise_result(i, 1))))
+		Oid			relid = atooid(compact_advise_result(i, 0));
+		MemoryContext spicxt;
+
+		if (compact_advise_view_column_converts(converted, relid, atoi(compact_advise_result(i, 1))))
+			continue;
+		if (!list_member_oid(advice->views, relid))
+			return true;
+		spicxt = MemoryContextSwitchTo(advice->cxt);
+		lower = list_append_unique_oid(lower, relid);
+		MemoryContextSwitchTo(spicxt);
+	}
+
+	/* an expression of a view that is created again has the type for now */
+	foreach(lc, lower)
+	{
+		if (view_keeps_type(advice, lfirst_oid(lc), converted, typid))
 			return true;
 	}
 
 	return false;
 }
 
+/* Return the type compact_text. */
+static Oid
+compact_text_type(const Advice *advice)
+{
+	compact_advise_query("SELECT t.oid FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+						 " WHERE t.typname = 'compact_text' AND t.typtype = 'b' AND p.pronamespace = %u", advice->nspid);
+
+	return SPI_processed > 0 ? atooid(compact_advise_result(0, 0)) : InvalidOid;
+}
+
+/*
+ * Return true if revert() changes the column.  For the table, chosen marks the
+ * columns that change.  For a view, converted lists them.
+ */
+static bool
+changes(const Advice *advice, int i, const bool *chosen, Oid view, List *converted)
+{
+	const AdviseColumn *column = &advice->columns[i];
+
+	return column->kind == ADVISE_REVERT &&
+		(OidIsValid(view) ?
+		 compact_advise_view_column_converts(converted, RelationGetRelid(advice->rel), column->att->attnum) :
+		 chosen[i]);
+}
+
 /*
  * Return the casts that revert() replaces in the definition of a view, or of a
  * constraint or statistics object of the table if view is InvalidOid: those to
- * the types of the columns that it changes.  For the table, chosen marks these
- * columns.  For a view, converted lists them.  Leave out types that the table
- * or the view keeps using.
+ * the types of the columns that it changes.  Leave out types that the table or
+ * the view keeps using.
  *
- * A cast to a type of strings can be replaced wherever it is.  A cast to
- * another type may round or cut its operand, so it can be replaced only behind
- * a literal, which is rounded already.
+ * A cast to a string of variable length can be replaced wherever it is.  A cast
+ * to another type may round or cut its operand, so it can be replaced only
+ * behind a literal, which is rounded already.
+ *
+ * A literal of compact_charN is filled with blanks, which a char ignores and a
+ * text does not.  So remove them if a column of the type becomes a text.
+ *
+ * An expression of a trained_textN can have a literal of compact_text.
  */
 static List *
 replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *converted)
 {
 	List	   *result = NIL;
 	List	   *types = NIL;
+	bool		trained = false;
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
 		Oid			from = compact_element_or_type(column->att->atttypid);
-		Oid			to;
+		Oid			to = compact_element_or_type(column->type.typid);
+		bool		is_char = compact_string_kind(from) == COMPACT_STRING_CHAR;
 		ReplacedCast *cast;
 
-		if (column->kind != ADVISE_REVERT || from < FirstNormalObjectId ||
+		if (!changes(advice, i, chosen, view, converted) || from < FirstNormalObjectId ||
 			list_member_oid(types, from) ||
-			(OidIsValid(view) ? view_keeps_type(view, converted, from) :
-			 !chosen[i] || table_keeps_type(advice, chosen, from)))
+			(OidIsValid(view) ? view_keeps_type(advice, view, converted, from) :
+			 table_keeps_type(advice, chosen, from)))
 			continue;
-		to = compact_element_or_type(column->type.typid);
+		for (int j = i + 1; j < advice->ncolumns && is_char && to == BPCHAROID; j++)
+		{
+			if (changes(advice, j, chosen, view, converted) &&
+				compact_element_or_type(advice->columns[j].att->atttypid) == from)
+				to = compact_element_or_type(advice->columns[j].type.typid);
+		}
 		types = lappend_oid(types, from);
 		cast = palloc(sizeof(ReplacedCast));
-		cast->of_literals = (to != TEXTOID && to != VARCHAROID);
+		cast->of_literals = is_char || (to != TEXTOID && to != VARCHAROID);
+		cast->padded = is_char && to != BPCHAROID;
 		cast->from = psprintf("::%s", format_type_extended(from, -1, FORMAT_TYPE_FORCE_QUALIFY));
 		/* a literal that is compared with a varchar is a text, too */
 		cast->to = psprintf("::%s", format_type_extended(to == VARCHAROID ? TEXTOID : to, -1,
 														 FORMAT_TYPE_TYPEMOD_GIVEN));
 		cast->to_limited = to == TEXTOID ? "::character varying" :
 			psprintf("::%s", format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN));
+		/* a cast from char removes the blanks of the elements */
+		cast->to_array = cast->padded ? "::bpchar[]::text" : cast->to;
+		result = lappend(result, cast);
+		trained |= compact_trained_type_number(from) > 0;
+	}
+
+	if (trained)
+	{
+		Oid			text_type = compact_text_type(advice);
+
+		if (!list_member_oid(types, text_type) &&
+			!(OidIsValid(view) ? view_keeps_type(advice, view, converted, text_type) :
+			  table_keeps_type(advice, chosen, text_type)))
+		{
+			ReplacedCast *cast = palloc0(sizeof(ReplacedCast));
+
+			cast->from = psprintf("::%s", format_type_extended(text_type, -1, FORMAT_TYPE_FORCE_QUALIFY));
+			cast->to = cast->to_array = "::text";
+			cast->to_limited = "::character varying";
+			result = lappend(result, cast);
+		}
+	}
+
+	return result;
+}
+
+/*
+ * Return the casts that convert() replaces in the definition of a view if it
+ * trains columns of a trained_textN again: those to this type, if one column
+ * of it is trained.
+ */
+static List *
+trained_casts(const Advice *advice)
+{
+	List	   *result = NIL;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		bool		is_only = column->dictionary != NULL;
+		ReplacedCast *cast;
+
+		for (int j = 0; j < advice->ncolumns; j++)
+		{
+			if (j != i && advice->columns[j].old_typid == column->old_typid)
+				is_only = false;
+		}
+		if (!is_only || compact_trained_type_number(column->old_typid) == 0)
+			continue;
+		cast = palloc0(sizeof(ReplacedCast));
+		cast->from = psprintf("::%s", format_type_extended(column->old_typid, -1, FORMAT_TYPE_FORCE_QUALIFY));
+		cast->to = cast->to_limited = cast->to_array =
+			psprintf("::%s", format_type_extended(column->type.typid, -1, FORMAT_TYPE_FORCE_QUALIFY));
 		result = lappend(result, cast);
 	}
 
@@ -184,6 +297,17 @@ after_name(const char *text, const char *name)
 	return text +len;
 }
 
+/* Remove the blanks at the end of the literal that the text ends with. */
+static void
+remove_padding(StringInfo text)
+{
+	while (text->len > 2 && text->data[text->len - 1] == '\'' && text->data[text->len - 2] == ' ')
+	{
+		text	  ->data[--text->len] = '\0';
+		text	  ->data[text->len - 1] = '\'';
+	}
+}
+
 /*
  * Return a copy of the definition without the casts to stand-ins, and with the
  * casts replaced, in the current memory context.  The definition must be
@@ -216,7 +340,7 @@ replace_casts(const Advice *advice, const char *definition, List *casts)
 				appendStringInfoChar(&buf, *p++);
 			continue;
 		}
-		if (strncmp(p, prefix, strlen(prefix)) == 0)
+		if (advice->reverts && strncmp(p, prefix, strlen(prefix)) == 0)
 		{
 			for (int i = 0; i < (int) lengthof(stand_ins) && rest == NULL; i++)
 				rest = after_name(p + strlen(prefix), stand_ins[i]);
@@ -232,8 +356,12 @@ replace_casts(const Advice *advice, const char *definition, List *casts)
 			if (cast->of_literals && !follows_literal(definition, p))
 				continue;
 			rest = after_name(p, cast->from);
-			if (rest)
-				appendStringInfoString(&buf, *rest == '(' ? cast->to_limited : cast->to);
+			if (rest == NULL)
+				continue;
+			if (cast->padded && *rest != '[')
+				remove_padding(&buf);
+			appendStringInfoString(&buf, *rest == '(' ? cast->to_limited :
+								   *rest == '[' ? cast->to_array : cast->to);
 		}
 		if (rest)
 			p = rest;
@@ -247,12 +375,14 @@ replace_casts(const Advice *advice, const char *definition, List *casts)
 /*
  * Return a copy of the query of a view without the casts that revert() removes
  * and replaces.  converted lists what is converted, see
- * compact_advise_look_at_views().
+ * compact_advise_look_at_views().  If convert() trains columns again, replace
+ * casts to their former types.
  */
 char *
 compact_revert_casts(const Advice *advice, const char *query, Oid view, List *converted)
 {
-	return replace_casts(advice, query, replaced_casts(advice, NULL, view, converted));
+	return replace_casts(advice, query, advice->reverts ?
+						 replaced_casts(advice, NULL, view, converted) : trained_casts(advice));
 }
 
 /*
@@ -310,6 +440,22 @@ compact_revert_origin(const Advice *advice, Oid relid, const char *text, NodeTag
 	origin = MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 
 	return is_statement(origin, tag) ? origin : NULL;
+}
+
+/* Return true if the text defines a constraint or a statistics object, and no more. */
+static bool
+is_definition(DefinitionKind kind, const char *text)
+{
+	return kind == DEFINITION_CONSTRAINT ?
+		is_statement(psprintf("ALTER TABLE t ADD %s", text), T_AlterTableStmt) :
+		is_statement(text, T_CreateStatsStmt);
+}
+
+/* Return true if the text is a query, and no more. */
+bool
+compact_revert_is_query(const char *text)
+{
+	return is_statement(text, T_SelectStmt);
 }
 
 /*
@@ -394,10 +540,7 @@ compact_revert_read_definitions(Advice *advice, Oid relid)
 		definition->comment = compact_advise_result(i, 3);
 		definition->kind = compact_advise_result(i, 4)[0] == 't' ? DEFINITION_CONSTRAINT : DEFINITION_STATISTICS;
 		definition->attnum = attnum ? atoi(attnum) : 0;
-		if (definition->origin &&
-			!(definition->kind == DEFINITION_CONSTRAINT ?
-			  is_statement(psprintf("ALTER TABLE t ADD %s", definition->origin), T_AlterTableStmt) :
-			  is_statement(definition->origin, T_CreateStatsStmt)))
+		if (definition->origin && !is_definition(definition->kind, definition->origin))
 			definition->origin = NULL;
 		advice->definitions = lappend(advice->definitions, definition);
 	}
@@ -423,6 +566,25 @@ note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
 }
 
 /*
+ * Return true if the table has a column of a compact type, or if the view has or
+ * uses one.  If not, nothing is left to revert.
+ */
+static bool
+uses_compact_types(const Advice *advice, Oid relid)
+{
+	compact_advise_query("SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid"
+						 " JOIN pg_catalog.pg_type e ON e.oid IN (t.oid, t.typelem) JOIN pg_catalog.pg_proc p ON p.oid = e.typinput"
+						 " WHERE p.pronamespace = %u AND a.attnum > 0 AND NOT a.attisdropped AND (a.attrelid = %u"
+						 "  OR (a.attrelid, a.attnum) IN (SELECT d.refobjid, d.refobjsubid FROM pg_catalog.pg_depend d"
+						 "   JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid WHERE r.ev_class = %u"
+						 "   AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+						 "   AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass)) LIMIT 1",
+						 advice->nspid, relid, relid);
+
+	return SPI_processed > 0;
+}
+
+/*
  * Record the former text of the definitions whose text the change of types has
  * altered.  The former text comes from an earlier note.  If there is no such
  * note, convert() records the text before the change, and revert() records
@@ -439,7 +601,7 @@ compact_revert_note_definitions(Advice *advice, Oid relid)
 	compact_revert_read_definitions(advice, relid);
 	compact_revert_write_notes(advice, psprintf("DELETE FROM %s.definitions WHERE %s.referenced_table(used) = %u",
 												schema, schema, relid));
-	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
+	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP || !uses_compact_types(advice, relid))
 		return;
 	foreach(lc, old)
 	{
@@ -467,7 +629,8 @@ compact_revert_note_definitions(Advice *advice, Oid relid)
 void
 compact_revert_note_view(const Advice *advice, Oid view, const char *origin)
 {
-	if (origin == NULL || get_rel_persistence(view) == RELPERSISTENCE_TEMP)
+	if (origin == NULL || get_rel_persistence(view) == RELPERSISTENCE_TEMP ||
+		!uses_compact_types(advice, view))
 		return;
 	compact_advise_query("SELECT pg_catalog.pg_get_viewdef(%u)", view);
 	if (strcmp(compact_advise_result(0, 0), origin) != 0)

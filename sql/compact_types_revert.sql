@@ -373,6 +373,52 @@ SELECT regexp_replace(pg_get_viewdef('rev.computing'), '\mcomputed\.', '', 'g');
 SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rev.showing'::regclass;
 SELECT string_agg(format('%s %s', attname, atttypid::regtype), ', ' ORDER BY attnum), regexp_replace(pg_get_viewdef(attrelid), '\mcomputed\.', '', 'g') FROM pg_attribute WHERE attrelid = 'rev.sums'::regclass GROUP BY attrelid;
 DROP TABLE computing;
+-- A literal of compact_charN is filled with blanks, which a char ignores and a text does not.
+CREATE TABLE rev.blanks (v varchar(20), ch char(9));
+INSERT INTO rev.blanks SELECT lpad(i::text, 9, 'a'), 'ab' || i % 5 FROM generate_series(1, 50) i;
+CREATE TABLE rev.single AS SELECT v FROM rev.blanks;
+SELECT * FROM compact_types.convert('rev.blanks', '{v,ch}', fixed_varchar => true);
+SELECT * FROM compact_types.convert('rev.single', '{v}', fixed_varchar => true);
+ALTER TABLE rev.blanks ADD CONSTRAINT in_blanks CHECK (ch IN ('ab0', 'ab1', 'ab2', 'ab3', 'ab4') AND ch <> 'ab5');
+CREATE VIEW rev.blanks_v AS SELECT count(*) FILTER (WHERE ch = 'ab1') AS c, count(*) FILTER (WHERE ch IN ('ab1', 'ab2')) AS i,
+  count(*) FILTER (WHERE ch = ANY ('{ab1,ab3}')) AS a, count(*) FILTER (WHERE v = 'aaaaaaaa1') AS v FROM rev.blanks;
+CREATE VIEW rev.single_v AS SELECT count(*) FILTER (WHERE v = 'ab') AS c, count(*) FILTER (WHERE v IN ('ab', 'cd ')) AS i,
+  count(*) FILTER (WHERE v = ANY ('{ab,"cd "}')) AS a FROM rev.single;
+INSERT INTO rev.single VALUES ('ab'), ('cd');
+SELECT * FROM rev.blanks_v, rev.single_v;
+SELECT count(*) FROM compact_types.revert('rev.blanks');
+SELECT count(*) FROM compact_types.revert('rev.single');
+SELECT * FROM rev.blanks_v, rev.single_v;
+SELECT pg_get_viewdef('rev.single_v'), pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'in_blanks';
+-- A view on a view has no cast left.
+CREATE TABLE rev.bottom (c text);
+INSERT INTO rev.bottom SELECT 'the quick brown fox number ' || i FROM generate_series(1, 100) i;
+SELECT * FROM compact_types.convert('rev.bottom');
+CREATE VIEW rev.middle AS SELECT coalesce(c, '-') AS x FROM rev.bottom;
+CREATE VIEW rev.top AS SELECT nullif(x, 'q') AS y FROM rev.middle WHERE x <> 'foo';
+SELECT * FROM compact_types.revert('rev.bottom');
+SELECT pg_get_viewdef('rev.top');
+-- A cast stays if its column is left out.
+CREATE TABLE rev.skipped (c text, ch char(9));
+INSERT INTO rev.skipped SELECT 'the quick brown fox number ' || i, 'abc' FROM generate_series(1, 100) i;
+SELECT * FROM compact_types.convert('rev.skipped', '{c,ch}');
+ALTER TABLE rev.skipped ADD CONSTRAINT on_skipped CHECK (c <> 'x' AND ch <> 'y');
+CREATE POLICY skipped ON rev.skipped USING (c <> 'z');
+SELECT * FROM compact_types.revert('rev.skipped', skip_blocked => true);
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'on_skipped';
+-- A planted note must not become two statements.
+CREATE TABLE rev.planted (c text);
+INSERT INTO rev.planted SELECT 'the quick brown fox number ' || i FROM generate_series(1, 100) i;
+CREATE VIEW rev.planted_v AS SELECT c FROM rev.planted;
+CREATE TABLE rev.traces (t text);
+SELECT count(*) FROM compact_types.convert('rev.planted');
+SET search_path = pg_catalog;
+SELECT pg_get_viewdef('rev.planted_v') AS definition \gset
+RESET search_path;
+INSERT INTO compact_types.definitions VALUES ('rev.planted_v.c', current_user,
+  $x$ SELECT c FROM rev.planted WHERE c <> $q$ x $q::compact_types.integer_operand$; INSERT INTO rev.traces VALUES ('second statement'); -- $q$$x$, :'definition');
+SELECT count(*) FROM compact_types.revert('rev.planted');
+SELECT count(*) FROM rev.traces;
 -- The former text of a view or a constraint can contain a compact type, too: that of another column.
 CREATE TABLE rev.first (c text, list text[], ch char(9));
 CREATE TABLE rev.second (ch char(9));

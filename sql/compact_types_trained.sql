@@ -543,7 +543,8 @@ UPDATE shop SET url = 'ftp://files.example.net/pub/' || id || '.tar.gz', random 
 CREATE TABLE after AS SELECT id, url::text AS url, random::text AS random FROM shop;
 ALTER TABLE shop ADD CONSTRAINT named CHECK (url <> 'it''s' AND random NOT IN ('a', 'b'));
 CREATE VIEW named AS SELECT id, coalesce(random, '-') AS random FROM shop WHERE url <> 'x';
-CREATE VIEW showing AS SELECT random, (SELECT max(url) FROM shop) AS max, ARRAY[random] AS list FROM named;
+CREATE VIEW showing AS SELECT random, (SELECT max(url) FROM shop) AS max, ARRAY[random] AS list, random::text AS text, nullif(random, 'q'::compact_text) AS packed FROM named;
+SELECT attrelid::regclass, attname, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('named'::regclass, 'showing'::regclass) ORDER BY 1, attnum;
 ANALYZE shop;
 SELECT column_name, proposed_type, regexp_replace(reason, '[0-9][0-9.]*', 'N', 'g') AS reason, blockers, statement FROM compact_types.advise('shop', '{url,agent,random}', train => true);
 -- the obstacles of a conversion
