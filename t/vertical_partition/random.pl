@@ -162,11 +162,11 @@ sub condition
 
 sub assignments
 {
-	my ($alias) = @_;
+	my ($alias, @names) = @_;
 
 	return join ', ',
 	  map { "$_ = " . (rand() < 0.1 ? 'DEFAULT' : expression($_, $type{$_}, $alias)) }
-	  some_columns();
+	  @names ? @names : some_columns();
 }
 
 sub new_row
@@ -315,14 +315,20 @@ my @conflicts = (
 	});
 my @merges = (
 	sub {
+		# If one row gets the value of the unique column that another row gives up, the order of the
+		# rows determines whether they collide.
+		my @names = grep { $_ ne ($unique // '') } some_columns();
+		@names = other_column() if !@names;
+
 		'MERGE INTO @ t USING (SELECT g AS k, g % 3 AS m FROM generate_series(0, 60, 7) g) s ON t.k1 = s.k'
 		  . (@keys > 1 ? ' AND t.k2 = s.m' : '')
 		  . ' WHEN MATCHED AND '
 		  . condition('t')
 		  . ' THEN '
-		  . pick('DELETE', 'DO NOTHING', 'UPDATE SET ' . assignments('t'))
+		  . pick(defined $unique ? () : 'DELETE',
+			'DO NOTHING', 'UPDATE SET ' . assignments('t', @names))
 		  . ' WHEN MATCHED THEN UPDATE SET '
-		  . assignments('t')
+		  . assignments('t', @names)
 		  . ' WHEN NOT MATCHED THEN '
 		  . pick('DO NOTHING',
 			'INSERT (' . join(', ', @keys) . ') VALUES (s.k' . (@keys > 1 ? ', s.m' : '') . ')')
