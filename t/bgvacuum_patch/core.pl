@@ -26,8 +26,9 @@ $PgDense::Core::normalize = \&normalize_core;
 # The TAP test 027_stream_regress.pl is left out, because it runs the regression tests itself, and
 # compares the order of rows.  011_background_vacuum.pl expects that background vacuum is off at
 # first.  Others run below, without debug_bgvacuum.
-@PgDense::Core::leave_out =
-  ('027_stream_regress.pl', '011_background_vacuum.pl', map { s{.*/}{}r } tests_without_force());
+@PgDense::Core::leave_out = (
+	'027_stream_regress.pl', '011_background_vacuum.pl',
+	map { s{.*/}{}r } tests_without_force(), tests_without_bgvacuum());
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
@@ -87,8 +88,11 @@ CONF
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
-core_tap($regress, "$tmp/unforced", "bgvacuum = on\n", tests_without_force())
-  if $ENV{PGDENSE_SOAK};
+if ($ENV{PGDENSE_SOAK})
+{
+	core_tap($regress, "$tmp/unforced", "bgvacuum = on\n", tests_without_force());
+	core_tap($regress, "$tmp/without", "bgvacuum = off\n", tests_without_bgvacuum());
+}
 core_tap(
 	$regress, $tmp,
 	"bgvacuum = on\ndebug_bgvacuum = on\nbgwriter_delay = 10ms\n", 'src/test/recovery',

@@ -35,8 +35,9 @@ my @own = (
 	'src/test/recovery/t/011_background_vacuum.pl',
 	'src/bin/pg_upgrade/t/007_item_alignment.pl',
 	'contrib/amcheck/t/005_pitr.pl');
-@PgDense::Core::leave_out =
-  ('027_stream_regress.pl', map { s{.*/}{}r } @own, tests_without_force());
+@PgDense::Core::leave_out = (
+	'027_stream_regress.pl', map { s{.*/}{}r } @own,
+	tests_without_force(), tests_without_bgvacuum());
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
@@ -118,8 +119,13 @@ SQL
 			'src/bin/pg_rewind', 'src/bin/pg_basebackup',
 			'src/bin/pg_combinebackup')
 		: ());
-	core_tap($regress, "$tmp/unforced", "$switches$io", tests_without_force())
-	  if $method eq $methods[0];
+
+	if ($method eq $methods[0])
+	{
+		core_tap($regress, "$tmp/unforced", "$switches$io", tests_without_force());
+		core_tap($regress, "$tmp/without", "${switches}bgvacuum = off\n$io",
+			tests_without_bgvacuum());
+	}
 	# The tests of pg_upgrade run the regression tests, and expect rows in a certain
 	# order.
 	core_tap($regress, "$tmp/upgrade_$name", "$switches$io", 'src/bin/pg_upgrade');

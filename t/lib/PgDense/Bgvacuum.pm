@@ -22,20 +22,26 @@ use Time::HiRes qw(time usleep);
 our @EXPORT =
   qw(bgvacuum_conf bgvacuum_node server_library bgvacuum_stats wait_for_stat wait_for_prunes wait_for_rounds
   hold_horizon line_pointers wait_for_tuples check_heaps check_indexes check_rows bad_log_lines check_log set_parameters
-  ledger_tables ledger_load ledger_finish check_ledger normalize_core tests_without_force);
+  ledger_tables ledger_load ledger_finish check_ledger normalize_core tests_without_force
+  tests_without_bgvacuum);
 
 # tests_without_force() - return core's TAP tests that cannot run while bgwriter prunes every page that
-# it can: one expects that no WAL is written between two statements, one that a standby's cursor
-# conflicts with VACUUM and not with an earlier freeze, and the others that pages are not pruned, or
-# are not all-visible
+# it can: one expects that a standby's cursor conflicts with VACUUM and not with an earlier freeze, and
+# the others that pages are not pruned, or are not all-visible
 sub tests_without_force
 {
 	return (
-		'src/test/recovery/t/026_overwrite_contrecord.pl',
 		'src/test/recovery/t/031_recovery_conflict.pl',
 		'src/bin/pg_amcheck/t/004_verify_heapam.pl',
 		'src/bin/pg_combinebackup/t/012_vm_consistency.pl',
 		'contrib/amcheck/t/001_verify_heapam.pl');
+}
+
+# tests_without_bgvacuum() - return core's TAP test that expects that no WAL is written between two
+# statements, however long the machine takes to run them
+sub tests_without_bgvacuum
+{
+	return ('src/test/recovery/t/026_overwrite_contrecord.pl');
 }
 
 # normalize_core(TEXT) - return output of core's tests without the parts that background vacuum may
