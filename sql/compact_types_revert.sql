@@ -389,7 +389,7 @@ SELECT * FROM rev.blanks_v, rev.single_v;
 SELECT count(*) FROM compact_types.revert('rev.blanks');
 SELECT count(*) FROM compact_types.revert('rev.single');
 SELECT * FROM rev.blanks_v, rev.single_v;
-SELECT pg_get_viewdef('rev.single_v'), pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'in_blanks';
+SELECT regexp_replace(pg_get_viewdef('rev.single_v'), '\msingle\.', '', 'g') AS view, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'in_blanks';
 -- A view on a view has no cast left.
 CREATE TABLE rev.bottom (c text);
 INSERT INTO rev.bottom SELECT 'the quick brown fox number ' || i FROM generate_series(1, 100) i;
@@ -397,7 +397,7 @@ SELECT * FROM compact_types.convert('rev.bottom');
 CREATE VIEW rev.middle AS SELECT coalesce(c, '-') AS x FROM rev.bottom;
 CREATE VIEW rev.top AS SELECT nullif(x, 'q') AS y FROM rev.middle WHERE x <> 'foo';
 SELECT * FROM compact_types.revert('rev.bottom');
-SELECT pg_get_viewdef('rev.top');
+SELECT regexp_replace(pg_get_viewdef('rev.top'), '\mmiddle\.', '', 'g');
 -- A cast stays if its column is left out.
 CREATE TABLE rev.skipped (c text, ch char(9));
 INSERT INTO rev.skipped SELECT 'the quick brown fox number ' || i, 'abc' FROM generate_series(1, 100) i;
