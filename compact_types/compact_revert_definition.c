@@ -670,12 +670,16 @@ compact_revert_recreate_definitions(Advice *advice, const bool *chosen)
 		/* compact_convert_recreate_indexes() creates the indexes again */
 		if (definition->kind == DEFINITION_INDEX)
 			continue;
-		text = replace_casts(advice, definition->origin ? definition->origin : definition->text,
-							 casts);
-
-		/* another column may be reverted later, and then use this text */
 		if (definition->origin)
-			definition->origin = text;
+		{
+			/* another column may be reverted later, and then use this text */
+			definition->origin = replace_casts(advice, definition->origin, casts);
+			/* a note can have a text in which this makes a second statement */
+			if (!is_definition(definition->kind, definition->origin))
+				definition->origin = NULL;
+		}
+		text = definition->origin ? definition->origin :
+			replace_casts(advice, definition->text, casts);
 
 		if (strcmp(definition->text, text) == 0)
 			continue;

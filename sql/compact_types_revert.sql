@@ -412,13 +412,28 @@ INSERT INTO rev.planted SELECT 'the quick brown fox number ' || i FROM generate_
 CREATE VIEW rev.planted_v AS SELECT c FROM rev.planted;
 CREATE TABLE rev.traces (t text);
 SELECT count(*) FROM compact_types.convert('rev.planted');
+ALTER TABLE rev.planted ADD CONSTRAINT planted_c CHECK (c <> 'x');
 SET search_path = pg_catalog;
 SELECT pg_get_viewdef('rev.planted_v') AS definition \gset
+SELECT pg_get_constraintdef(oid) AS check FROM pg_constraint WHERE conname = 'planted_c' \gset
 RESET search_path;
+INSERT INTO compact_types.definitions VALUES ('rev.planted.c', current_user,
+  $x$CHECK (c <> $q$ x $q::compact_types.integer_operand$); INSERT INTO rev.traces VALUES ('second statement'); -- $q$)$x$, :'check');
 INSERT INTO compact_types.definitions VALUES ('rev.planted_v.c', current_user,
   $x$ SELECT c FROM rev.planted WHERE c <> $q$ x $q::compact_types.integer_operand$; INSERT INTO rev.traces VALUES ('second statement'); -- $q$$x$, :'definition');
 SELECT count(*) FROM compact_types.revert('rev.planted');
 SELECT count(*) FROM rev.traces;
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'planted_c';
+-- No note is left on an object that uses no compact type.
+CREATE TABLE rev.noted (a varchar(40), ch char(9), CONSTRAINT noted_c CHECK (octet_length(ch) > 0));
+INSERT INTO rev.noted SELECT 'the quick brown fox number ' || i, 'abc' FROM generate_series(1, 100) i;
+SELECT count(*) FROM compact_types.convert('rev.noted', '{a}');
+ALTER TABLE rev.noted ADD CHECK (a <> 'q' AND octet_length(ch) > 0);
+CREATE VIEW rev.noted_v AS SELECT octet_length(ch) AS l FROM rev.noted WHERE a <> 'q';
+SELECT count(*) FROM compact_types.convert('rev.noted', '{ch}');
+SELECT count(*) FROM compact_types.definitions WHERE compact_types.referenced_table(used) IN ('rev.noted'::regclass, 'rev.noted_v'::regclass);
+SELECT count(*) FROM compact_types.revert('rev.noted');
+SELECT used FROM compact_types.definitions WHERE compact_types.referenced_table(used) IN ('rev.noted'::regclass, 'rev.noted_v'::regclass);
 -- The former text of a view or a constraint can contain a compact type, too: that of another column.
 CREATE TABLE rev.first (c text, list text[], ch char(9));
 CREATE TABLE rev.second (ch char(9));
