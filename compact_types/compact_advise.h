@@ -279,6 +279,6 @@ extern List *compact_advise_unrestorable(const Advice *advice, List *views);
 extern void compact_advise_look_at_expressions(Advice *advice);
 extern List *compact_advise_look_at_views(Advice *advice, List *views, const bool *chosen);
 extern List *compact_advise_foreign_constants(const Advice *advice, List *views);
-extern bool compact_advise_view_column_converts(List *columns, Oid view, AttrNumber attnum);
+extern int	compact_advise_view_column_shows(List *columns, Oid view, AttrNumber attnum);
 
 #endif							/* COMPACT_ADVISE_H */

@@ -702,9 +702,12 @@ compact_advise_foreign_constants(const Advice *advice, List *views)
 	return result;
 }
 
-/* Return true if the column of the view shows a converted column. */
-bool
-compact_advise_view_column_converts(List *columns, Oid view, AttrNumber attnum)
+/*
+ * Return the index of the converted column that the column of the view shows,
+ * or -1.
+ */
+int
+compact_advise_view_column_shows(List *columns, Oid view, AttrNumber attnum)
 {
-	return find_column(columns, view, attnum) >= 0;
+	return find_column(columns, view, attnum);
 }

@@ -54,7 +54,10 @@ typedef struct SavedColumn
 {
 	char	   *description;	/* name, type and collation */
 	Oid			typid;
-	bool		converts;		/* it shows a converted column */
+	int			shows;			/* index of the converted column that it
+								 * shows, or -1 */
+	Oid			former;			/* type before a column was reverted to train
+								 * it again, or InvalidOid */
 } SavedColumn;
 
 /* A view that is dropped, and then created again */

@@ -33,7 +33,7 @@
 
 /*
  * Read the types of a view's columns, into memory that lives as long as the
- * advice.  Mark a column that only shows a column in the list converted.
+ * advice.  Note which column in the list converted a column only shows.
  */
 static SavedColumn *
 view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
@@ -51,7 +51,7 @@ view_columns(const Advice *advice, Oid view, List *converted, Oid converted_in, 
 	{
 		columns[i].description = pstrdup(compact_advise_result(i, 0));
 		columns[i].typid = atooid(compact_advise_result(i, 1));
-		columns[i].converts = compact_advise_view_column_converts(converted, converted_in, i + 1);
+		columns[i].shows = compact_advise_view_column_shows(converted, converted_in, i + 1);
 	}
 	MemoryContextSwitchTo(oldcxt);
 
@@ -72,10 +72,18 @@ takes_away(const AdviseColumn *column, Oid typid)
 		(compact_string_kind(from) == COMPACT_STRING_TEXT && compact_string_kind(typid) == COMPACT_STRING_TEXT);
 }
 
+/* Return true if the type was the one of the column, which is trained again. */
+static bool
+was_trained(const AdviseColumn *column, Oid typid)
+{
+	return column->dictionary != NULL && compact_element_or_type(typid) == column->old_typid;
+}
+
 /*
  * Return true if a column of the created view may take the place of the one
- * before.  Its type must be the same, with two exceptions:
+ * before.  Its type must be the same, with three exceptions:
  *
+ * - It only shows a converted column.
  * - If revert() takes the type before away, the plain tables decide.  For
  *   example, coalesce(c, '-') has the type of c, and max(c) is a text if c
  *   becomes a varchar.
@@ -85,16 +93,23 @@ takes_away(const AdviseColumn *column, Oid typid)
 static bool
 is_same_column(const Advice *advice, const SavedColumn *before, const SavedColumn *after)
 {
-	if (before->converts || strcmp(before->description, after->description) == 0)
+	if (strcmp(before->description, after->description) == 0)
 		return true;
+	if (before->shows >= 0)
+	{
+		const AdviseColumn *column = &advice->columns[before->shows];
+
+		/* the revert can have made "c::text" a column that shows c */
+		if (column->dictionary == NULL || was_trained(column, before->former))
+			return true;
+	}
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
-		Oid			from = compact_element_or_type(before->typid);
 
 		if (advice->reverts ?
-			column->kind == ADVISE_REVERT && takes_away(column, from) :
-			column->dictionary != NULL && from == column->old_typid &&
+			column->kind == ADVISE_REVERT && takes_away(column, compact_element_or_type(before->typid)) :
+			was_trained(column, before->former) &&
 			compact_element_or_type(after->typid) == column->type.typid)
 			return true;
 	}
@@ -207,6 +222,7 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	char	   *create;
 	char	   *query;
 	const SavedView *former = former_view(advice, view);
+	char	   *former_query = NULL;
 
 	compact_advise_query(
 						 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
@@ -250,7 +266,11 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	else if (saved->origin == NULL)
 		saved->origin = query;
 	if (former)
-		query = compact_revert_casts(advice, former->query, view, converted);
+	{
+		former_query = compact_revert_casts(advice, former->query, view, converted);
+		if (former_query)
+			query = former_query;
+	}
 	saved->create = psprintf("%s%s", create, query);
 	MemoryContextSwitchTo(oldcxt);
 
@@ -279,11 +299,11 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 						 quote_literal_cstr(saved->name), view);
 	saved->grants = compact_advise_result_list(advice);
 	saved->columns = view_columns(advice, view, converted, view, &saved->ncolumns);
-	if (former)
+	for (int i = 0; i < saved->ncolumns && former != NULL; i++)
 	{
-		saved->columns = former->columns;
-		for (int i = 0; i < saved->ncolumns; i++)
-			saved->columns[i].converts = false;
+		saved->columns[i].former = former->columns[i].typid;
+		if (former_query)
+			saved->columns[i].description = former->columns[i].description;
 	}
 	saved->relations = view_relations(advice, view);
 	saved->functions = view_functions(advice, view);

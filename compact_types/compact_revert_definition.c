@@ -94,10 +94,10 @@ table_keeps_type(const Advice *advice, const bool *chosen, Oid typid)
 /*
  * Return true if the view uses a column of the type that keeps it, directly or
  * through a view that is created again as well.  converted lists the columns
- * that do not.
+ * that do not.  Add the views that were looked at to *visited.
  */
 static bool
-view_keeps_type(const Advice *advice, Oid view, List *converted, Oid typid)
+uses_kept_type(const Advice *advice, Oid view, List *converted, Oid typid, List **visited)
 {
 	List	   *lower = NIL;
 	ListCell   *lc;
@@ -114,23 +114,35 @@ view_keeps_type(const Advice *advice, Oid view, List *converted, Oid typid)
 		Oid			relid = atooid(compact_advise_result(i, 0));
 		MemoryContext spicxt;
 
-		if (compact_advise_view_column_converts(converted, relid, atoi(compact_advise_result(i, 1))))
+		if (compact_advise_view_column_shows(converted, relid, atoi(compact_advise_result(i, 1))) >= 0)
 			continue;
 		if (!list_member_oid(advice->views, relid))
 			return true;
+		if (list_member_oid(*visited, relid))
+			continue;
 		spicxt = MemoryContextSwitchTo(advice->cxt);
-		lower = list_append_unique_oid(lower, relid);
+		lower = lappend_oid(lower, relid);
+		*visited = lappend_oid(*visited, relid);
 		MemoryContextSwitchTo(spicxt);
 	}
 
 	/* an expression of a view that is created again has the type for now */
 	foreach(lc, lower)
 	{
-		if (view_keeps_type(advice, lfirst_oid(lc), converted, typid))
+		if (uses_kept_type(advice, lfirst_oid(lc), converted, typid, visited))
 			return true;
 	}
 
 	return false;
+}
+
+/* Return the same, for a view whose lower views were not looked at yet. */
+static bool
+view_keeps_type(const Advice *advice, Oid view, List *converted, Oid typid)
+{
+	List	   *visited = NIL;
+
+	return uses_kept_type(advice, view, converted, typid, &visited);
 }
 
 /* Return the type compact_text. */
@@ -154,7 +166,7 @@ changes(const Advice *advice, int i, const bool *chosen, Oid view, List *convert
 
 	return column->kind == ADVISE_REVERT &&
 		(OidIsValid(view) ?
-		 compact_advise_view_column_converts(converted, RelationGetRelid(advice->rel), column->att->attnum) :
+		 compact_advise_view_column_shows(converted, RelationGetRelid(advice->rel), column->att->attnum) >= 0 :
 		 chosen[i]);
 }
 
@@ -209,8 +221,11 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 														 FORMAT_TYPE_TYPEMOD_GIVEN));
 		cast->to_limited = to == TEXTOID ? "::character varying" :
 			psprintf("::%s", format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN));
+		/* an array is not compared with one of another type */
+		cast->to_array = psprintf("::%s", format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN));
 		/* a cast from char removes the blanks of the elements */
-		cast->to_array = cast->padded ? "::bpchar[]::text" : cast->to;
+		if (cast->padded)
+			cast->to_array = psprintf("::bpchar[]%s", cast->to_array);
 		result = lappend(result, cast);
 		trained |= compact_trained_type_number(from) > 0;
 	}
@@ -236,36 +251,37 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 }
 
 /*
- * Return the casts that convert() replaces in the definition of a view if it
- * trains columns of a trained_textN again: those to this type, if one column
- * of it is trained.
+ * Set *casts to the casts that convert() replaces in the definition of a view
+ * if it trains columns of a trained_textN again: those to this type.  Return
+ * false if it is not clear which type should take the place: several columns of
+ * the type are trained, or the view uses another one.
  */
-static List *
-trained_casts(const Advice *advice)
+static bool
+find_trained_casts(const Advice *advice, Oid view, List *converted, List **casts)
 {
-	List	   *result = NIL;
-
+	*casts = NIL;
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
-		bool		is_only = column->dictionary != NULL;
 		ReplacedCast *cast;
 
-		for (int j = 0; j < advice->ncolumns; j++)
-		{
-			if (j != i && advice->columns[j].old_typid == column->old_typid)
-				is_only = false;
-		}
-		if (!is_only || compact_trained_type_number(column->old_typid) == 0)
+		if (column->dictionary == NULL || compact_trained_type_number(column->old_typid) == 0)
 			continue;
+		for (int j = 0; j < i; j++)
+		{
+			if (advice->columns[j].old_typid == column->old_typid)
+				return false;
+		}
+		if (view_keeps_type(advice, view, converted, column->old_typid))
+			return false;
 		cast = palloc0(sizeof(ReplacedCast));
 		cast->from = psprintf("::%s", format_type_extended(column->old_typid, -1, FORMAT_TYPE_FORCE_QUALIFY));
 		cast->to = cast->to_limited = cast->to_array =
 			psprintf("::%s", format_type_extended(column->type.typid, -1, FORMAT_TYPE_FORCE_QUALIFY));
-		result = lappend(result, cast);
+		*casts = lappend(*casts, cast);
 	}
 
-	return result;
+	return true;
 }
 
 /*
@@ -376,13 +392,19 @@ replace_casts(const Advice *advice, const char *definition, List *casts)
  * Return a copy of the query of a view without the casts that revert() removes
  * and replaces.  converted lists what is converted, see
  * compact_advise_look_at_views().  If convert() trains columns again, replace
- * casts to their former types.
+ * casts to their former types, or return NULL if that is not clear.
  */
 char *
 compact_revert_casts(const Advice *advice, const char *query, Oid view, List *converted)
 {
-	return replace_casts(advice, query, advice->reverts ?
-						 replaced_casts(advice, NULL, view, converted) : trained_casts(advice));
+	List	   *casts;
+
+	if (advice->reverts)
+		casts = replaced_casts(advice, NULL, view, converted);
+	else if (!find_trained_casts(advice, view, converted, &casts))
+		return NULL;
+
+	return replace_casts(advice, query, casts);
 }
 
 /*

@@ -398,6 +398,28 @@ CREATE VIEW rev.middle AS SELECT coalesce(c, '-') AS x FROM rev.bottom;
 CREATE VIEW rev.top AS SELECT nullif(x, 'q') AS y FROM rev.middle WHERE x <> 'foo';
 SELECT * FROM compact_types.revert('rev.bottom');
 SELECT regexp_replace(pg_get_viewdef('rev.top'), '\mmiddle\.', '', 'g');
+-- arrays of varchar
+CREATE TABLE rev.arrays (v varchar(60), f varchar(20));
+INSERT INTO rev.arrays SELECT 'the quick brown fox number ' || i, lpad(i::text, 9, 'a') FROM generate_series(1, 9) i;
+SELECT count(*) FROM compact_types.convert('rev.arrays', '{v,f}', fixed_varchar => true);
+CREATE VIEW rev.arrays_v AS SELECT array_agg(v) @> '{"the quick brown fox number 1"}' AS v, array_agg(f) && '{ab,aaaaaaaa2}' AS f FROM rev.arrays;
+SELECT count(*) FROM compact_types.revert('rev.arrays');
+TABLE rev.arrays_v;
+-- many views on views
+CREATE TABLE rev.deep (c text);
+INSERT INTO rev.deep SELECT 'the quick brown fox number ' || i FROM generate_series(1, 100) i;
+SELECT count(*) FROM compact_types.convert('rev.deep');
+CREATE VIEW rev.deep_0 AS SELECT coalesce(c, 'x') AS c FROM rev.deep;
+DO $$ BEGIN FOR i IN 1 .. 30 LOOP
+  EXECUTE format('CREATE VIEW rev.deep_%s AS SELECT coalesce(a.c, b.c, ''y'') AS c FROM rev.deep_%s a, rev.deep_%s b WHERE a.c = b.c', i, i - 1, GREATEST(i - 2, 0));
+END LOOP; END $$;
+SET statement_timeout = '600s';
+SELECT count(*) FROM compact_types.revert('rev.deep');
+RESET statement_timeout;
+SELECT count(*) FROM pg_class WHERE relname ~ '^deep_' AND pg_get_viewdef(oid) ~ 'compact';
+SET client_min_messages = warning;
+DROP TABLE rev.deep CASCADE;
+RESET client_min_messages;
 -- A cast stays if its column is left out.
 CREATE TABLE rev.skipped (c text, ch char(9));
 INSERT INTO rev.skipped SELECT 'the quick brown fox number ' || i, 'abc' FROM generate_series(1, 100) i;

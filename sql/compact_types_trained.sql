@@ -576,6 +576,36 @@ SELECT * FROM compact_types.revert('made');
 DROP TABLE made;
 DROP VIEW constant;
 DROP EXTENSION trained_text4 CASCADE;
+-- A view of a column that is trained again, of one that is trained for the first time, and of columns
+-- that have had a type in common
+ALTER TABLE shop ADD COLUMN another text, ADD COLUMN same trained_text9;
+UPDATE shop SET another = 'https://www.example.net/another/' || id, same = url;
+CREATE VIEW mixed AS SELECT url, another, url::text AS text, coalesce(url, '-') AS co FROM shop WHERE url <> 'x';
+UPDATE shop SET url = 'gopher://gopher.example.info/1/phlog/' || id || '.txt';
+ANALYZE shop;
+SELECT column_name, old_type, new_type FROM compact_types.convert('shop', '{url,another}', train => true) WHERE column_name IS NOT NULL;
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'mixed'::regclass ORDER BY attnum;
+DROP VIEW mixed;
+CREATE TABLE common AS SELECT id, url AS a, url AS b, url AS c FROM before;
+SET client_min_messages = warning;
+SELECT new_type AS common FROM compact_types.convert('common', '{a}', train => true) \gset
+ALTER TABLE common ALTER b TYPE :common, ALTER c TYPE :common;
+CREATE VIEW mixed AS SELECT id, coalesce(a, '-') AS co, b FROM common WHERE a <> 'x' AND b <> 'y';
+UPDATE common SET a = 'gopher://gopher.example.info/1/phlog/' || id || '.txt', b = 'news://nntp.example.info/archive/' || id || '/more';
+SELECT column_name FROM compact_types.convert('common', '{a,b}', train => true) WHERE column_name IS NOT NULL;
+RESET client_min_messages;
+SELECT count(*), count(b) FROM mixed WHERE co LIKE 'gopher%' OR co = '-';
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'mixed'::regclass ORDER BY attnum;
+SET client_min_messages = warning;
+DROP TABLE common CASCADE;
+DROP EXTENSION trained_text12 CASCADE;
+DROP EXTENSION trained_text13 CASCADE;
+DROP EXTENSION trained_text14 CASCADE;
+RESET client_min_messages;
+ALTER TABLE shop DROP COLUMN another, DROP COLUMN same;
+DROP EXTENSION trained_text9 CASCADE;
+DROP EXTENSION trained_text11 CASCADE;
+SELECT extname FROM pg_extension WHERE extname ~ '^trained_text' ORDER BY length(extname), extname;
 UPDATE shop s SET url = b.url, random = b.random FROM before b WHERE s.id = b.id;
 CREATE VIEW named AS SELECT id, coalesce(random, '-') AS random, ARRAY[random] AS list, CASE id WHEN 1 THEN url ELSE '' END AS url FROM shop;
 CREATE VIEW showing AS SELECT n.*, max(random) OVER () AS max FROM named n;
@@ -588,7 +618,7 @@ ALTER TABLE shop ADD COLUMN few text;
 UPDATE shop SET few = 'ab' || id WHERE id < 200;
 SELECT * FROM compact_types.convert('shop', '{few}', train => true);
 DROP TABLE shop, before CASCADE;
-DROP EXTENSION trained_text5, trained_text6, trained_text7, trained_text8, trained_text9, trained_text10 CASCADE;
+DROP EXTENSION trained_text4, trained_text5, trained_text6, trained_text7, trained_text8, trained_text10 CASCADE;
 
 DROP TABLE older, visits, plain;
 DROP EXTENSION trained_text1 CASCADE;
