@@ -400,7 +400,7 @@ SELECT * FROM compact_types.revert('rev.bottom');
 SELECT regexp_replace(pg_get_viewdef('rev.top'), '\mmiddle\.', '', 'g');
 -- arrays of varchar
 CREATE TABLE rev.arrays (v varchar(60), f varchar(20));
-INSERT INTO rev.arrays SELECT 'the quick brown fox number ' || i, lpad(i::text, 9, 'a') FROM generate_series(1, 9) i;
+INSERT INTO rev.arrays SELECT 'the quick brown fox number ' || i, lpad(i::text, 9, 'a') FROM generate_series(1, 20) i;
 SELECT count(*) FROM compact_types.convert('rev.arrays', '{v,f}', fixed_varchar => true);
 CREATE VIEW rev.arrays_v AS SELECT array_agg(v) @> '{"the quick brown fox number 1"}' AS v, array_agg(f) && '{ab,aaaaaaaa2}' AS f FROM rev.arrays;
 SELECT count(*) FROM compact_types.revert('rev.arrays');

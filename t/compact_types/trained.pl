@@ -1134,6 +1134,30 @@ is( as_role(
 	'advise() with train by a role that may read');
 
 #
+# The statements of the documents that remove everything
+#
+for my $document ('README.md', 'doc/tuning.md')
+{
+	my ($statement) =
+	  slurp_file("$FindBin::RealBin/../../$document") =~
+	  /^(SELECT format\('DROP EXTENSION.*?\\gexec)/ms;
+
+	ok(defined $statement, "$document: the statement that drops all extensions") or next;
+	database('removed', $url);
+	$node->safe_psql('removed',
+		q{SELECT count(*) FROM compact_types.convert('plain', '{c}', train => true); SELECT count(*) FROM compact_types.revert_all(unrecorded => true)}
+	);
+	$node->safe_psql('removed', $statement);
+	is( $node->safe_psql(
+			'removed',
+			q{SELECT extname FROM pg_extension WHERE extname <> 'plpgsql' UNION ALL SELECT dictname FROM pg_ts_dict WHERE dictname ~ 'trained'}
+		),
+		'',
+		"$document: no extension is left");
+	$node->safe_psql('postgres', 'DROP DATABASE removed');
+}
+
+#
 # B-tree indexes after many changes
 #
 database('changed', $url);
