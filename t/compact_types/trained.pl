@@ -25,6 +25,7 @@ $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 wal_keep_size = 2GB
 max_worker_processes = 16
+max_locks_per_transaction = 512
 max_logical_replication_workers = 8
 wal_retrieve_retry_interval = 100ms
 CONF
