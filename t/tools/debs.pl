@@ -12,14 +12,6 @@ use Test::More;
 my $dir = checkout();
 system_ok('cp', '-a', "$top/debian", $dir);
 
-# Make a script that replaces a program of the machine.
-sub program
-{
-	my ($name, $script) = @_;
-	write_file("$dir/bin/$name", "#!/bin/sh\n$script");
-	chmod 0755, "$dir/bin/$name";
-}
-
 local $ENV{PATH} = "$dir/bin:$ENV{PATH}";
 my ($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'tools/debs');
 is($code, 0, 'without root it does not fail');
@@ -30,10 +22,10 @@ SKIP:
 {
 	skip 'it takes root, namespaces and a keyring of Debian', 4
 	  if !can_mount() || !-f '/usr/share/keyrings/debian-archive-keyring.gpg';
-	program('apt-get', <<'SH');
+	write_program("$dir/bin/apt-get", <<'SH');
 case "$*" in *indextargets*) printf 'http://localhost:9/debian/ Debian\n' ;; esac
 SH
-	program('debootstrap',
+	write_program("$dir/bin/debootstrap",
 		"echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
 	($code, $out, $err) = run_tool($dir, 'tools/debs', 'bookworm');
 	is($code, 0, 'it does not fail if packages are not available');
@@ -45,7 +37,7 @@ SH
 	# From now on, commands in the chroot do what the tests need of them.  Files in $dir say how
 	# lintian and the tests end.
 	my $chroots = "$dir/build/debs/chroot";
-	program('unshare', <<"SH");
+	write_program("$dir/bin/unshare", <<"SH");
 case "\$*" in
 	*debootstrap*)
 		cd '$chroots' && mkdir bookworm.base && cd bookworm.base &&
@@ -59,7 +51,7 @@ case "\$*" in
 	*pg_createcluster*) cat '$dir/said' ;;
 esac
 SH
-	program('dpkg-deb', "cat '$dir/package.tar'\n");
+	write_program("$dir/bin/dpkg-deb", "cat '$dir/package.tar'\n");
 	write_file("$dir/$_", '')
 	  foreach 'bundle.mk', 'bundle_compat.h', 'sql/a', 'expected/a', 'specs/a',
 	  map { "$_/Makefile" } qw(compact_types toast_policy vertical_partition pg_dense);

@@ -13,14 +13,6 @@ use Test::More;
 my $dir = checkout();
 system_ok('cp', '-a', "$top/debian", $dir);
 
-# Make a script that replaces a program.
-sub program
-{
-	my ($file, $script) = @_;
-	write_file("$dir/$file", "#!/bin/sh\n$script");
-	chmod 0755, "$dir/$file";
-}
-
 local $ENV{PATH} = "$dir/bin:$ENV{PATH}";
 my ($code, $out, $err) = run_tool($dir, 'tools/debs-server');
 is($code, 1, 'without patches it fails');
@@ -41,14 +33,14 @@ SKIP:
 	my $chroots = "$dir/build/debs/chroot";
 	my $server = "$chroots/stable.server";
 	my $sources = "$server/srv/server/postgresql-17-17.11";
-	program('bin/apt-get', <<'SH');
+	write_program("$dir/bin/apt-get", <<'SH');
 case "$*" in *indextargets*) printf 'http://localhost:9/debian/ Debian\n' ;; esac
 SH
-	program('bin/debootstrap', '');
-	program('tools/patches', "echo \"\$*\" >> '$dir/patches'\n");
+	write_program("$dir/bin/debootstrap", '');
+	write_program("$dir/tools/patches", "echo \"\$*\" >> '$dir/patches'\n");
 	# Commands in the chroot do what the tests need of them.  The arguments end with those of the
 	# script that the shell in the chroot runs.
-	program('bin/unshare', <<"SH");
+	write_program("$dir/bin/unshare", <<"SH");
 for last; do :; done
 echo "\$last" >> '$dir/asked'
 case "\$*" in

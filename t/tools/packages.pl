@@ -14,14 +14,6 @@ write_file("$dir/tools/pg-versions", "17 17.1 a b c\n");
 write_file("$dir/tools/feature-list", "alpha\n");
 write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
 
-# Make a script that replaces a program of the machine.
-sub program
-{
-	my ($name, $script) = @_;
-	write_file("$dir/bin/$name", "#!/bin/sh\n$script");
-	chmod 0755, "$dir/bin/$name";
-}
-
 # is_skipped([CODE, STDOUT, STDERR], PATTERN, NAME)
 sub is_skipped
 {
@@ -54,8 +46,8 @@ SKIP:
 		mkdir "$dir/few";
 		symlink $path, "$dir/few/$name";
 	}
-	program('apt-get', '');
-	program('apt-cache', '');
+	write_program("$dir/bin/apt-get", '');
+	write_program("$dir/bin/apt-cache", '');
 	symlink "$dir/bin/$_", "$dir/few/$_" for qw(apt-get apt-cache);
 	{
 		local $ENV{PATH} = "$dir/few";
@@ -65,8 +57,8 @@ SKIP:
 			'without debootstrap');
 	}
 
-	program('debootstrap', 'exit 1');
-	program('unshare', 'exit 1');
+	write_program("$dir/bin/debootstrap", 'exit 1');
+	write_program("$dir/bin/unshare", 'exit 1');
 	is_skipped(
 		[ run_tool($dir, 'tools/check-packages', '19') ],
 		qr/^no namespaces of mounts and of processes can be made here$/,
@@ -85,7 +77,7 @@ case "$*" in
 	*indextargets*) printf 'http://localhost:9/%s\n' 'other/ Other' 'backports/ Debian Backports' 'debian/ Debian' 'more/ Debian'; exit ;;
 esac
 SH
-	program('apt-get',
+	write_program("$dir/bin/apt-get",
 		"${indextargets}echo 'E: Failed to fetch http://localhost:9/debian'\nexit 100\n");
 	is_skipped(
 		[ run_tool($dir, 'tools/check-packages', '19') ],
@@ -96,16 +88,17 @@ SH
 		qr/^deb \[signed-by=\S+\] http:\/\/localhost:9\/debian\/ unstable main\ndeb \[signed-by=\S+\] http:\/\/localhost:9\/debian\/ experimental main$/,
 		"the mirror is the one of the machine's apt");
 
-	program('apt-get', $indextargets);
-	program('apt-cache', "printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: (none)\\n'");
+	write_program("$dir/bin/apt-get", $indextargets);
+	write_program("$dir/bin/apt-cache",
+		"printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: (none)\\n'");
 	is_skipped(
 		[ run_tool($dir, 'tools/check-packages', '19') ],
 		qr/^neither unstable nor experimental has a package postgresql-19$/,
 		'without packages');
 
-	program('apt-cache',
+	write_program("$dir/bin/apt-cache",
 		"printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: 19~rc1-1\\n'");
-	program('debootstrap',
+	write_program("$dir/bin/debootstrap",
 		"echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
 	my ($code, $out, $err) = run_tool($dir, 'tools/check-packages', '19');
 	is($code, 0, 'it fails if packages are not available');
@@ -117,7 +110,7 @@ SH
 
 	# Interrupt a run that has mounted a file system, and that has started a process in a new
 	# session.
-	program('debootstrap', <<'SH');
+	write_program("$dir/bin/debootstrap", <<'SH');
 for target; do case $target in /*/build/packages/19) break ;; esac; done
 test ! -e "$target" || echo again > "$target.again"
 mkdir -p "$target/proc"
@@ -155,7 +148,7 @@ SH
 
 	# From now on, the tests in the chroot print the file "said".
 	my $root = "$dir/build/packages/19";
-	program('unshare', <<"SH");
+	write_program("$dir/bin/unshare", <<"SH");
 case "\$*" in
 	*debootstrap*) mkdir -p '$root' && cd '$root' && mkdir -p etc/apt/apt.conf.d etc/apt/preferences.d etc/dpkg/dpkg.cfg.d usr/sbin srv && touch etc/passwd ;;
 	*initdb*) cat '$dir/said' ;;

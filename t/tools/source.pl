@@ -18,15 +18,9 @@ pin_release($dir, '17.11', $sha256);
 my $bin = "$dir/bin";
 $ENV{PATH} = "$bin:$ENV{PATH}";
 
-sub program
-{
-	my ($name, $script) = @_;
-	write_file("$bin/$name", "#!/bin/sh\n$script\n");
-	chmod 0755, "$bin/$name";
-}
-program('apt-get', 'exit 100');
-program('apt-cache', 'exit 100');
-program('curl', 'exit 6');
+write_program("$bin/apt-get", 'exit 100');
+write_program("$bin/apt-cache", 'exit 100');
+write_program("$bin/curl", 'exit 6');
 
 sub source { return run_tool($dir, 'tools/source', '17'); }
 
@@ -39,7 +33,7 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 	is($err, '', 'nothing is printed on stderr');
 
 	# The owner replaces the tarball right after it has been read.
-	program('sha256sum', "/usr/bin/sha256sum; echo replaced > '$dir/sources/$name'");
+	write_program("$bin/sha256sum", "/usr/bin/sha256sum; echo replaced > '$dir/sources/$name'");
 	system_ok('cp', '-p', "$dir/sources/$name", "$dir/kept");
 	($code, $out, $err) = source();
 	is($code, 0, 'a tarball that is replaced meanwhile is no error') or diag $err;
@@ -74,16 +68,16 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 # the download site, and the copy that is kept
 $sha256 = release_tarball("$dir/site/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
-program('curl', "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
+write_program("$bin/curl", "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 my ($code, $out, $err) = source();
 is($code, 0, 'a download succeeds') or diag $err;
 is($out, "$dir/build/sources/$name\n", 'the download is kept below build/');
-program('curl', 'exit 6');
+write_program("$bin/curl", 'exit 6');
 is((source())[0], 0, 'the kept copy is used without a network');
 
 append_file("$dir/build/sources/$name", 'x');
 is((source())[0], 1, 'a damaged copy without a network is an error');
-program('curl', "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
+write_program("$bin/curl", "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 ($code, $out, $err) = source();
 is($code, 0, 'a damaged copy is fetched again') or diag $err;
 
@@ -96,7 +90,7 @@ like(
 	qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/,
 	'the error shows the wrong checksum');
 is_deeply([ glob "$dir/build/sources/*.bz2" ], [], 'a download with a wrong checksum is not kept');
-program('curl', 'exit 6');
+write_program("$bin/curl", 'exit 6');
 
 # a newer minor release, with a checksum beside it
 my $newer = release_tarball("$dir/sources/postgresql-17.13.tar.bz2",
@@ -129,7 +123,7 @@ isnt((source())[0], 0, 'PG_SOURCES is not used when it is not set');
 system_ok('rm', '-rf', "$dir/sources", "$dir/build");
 my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2",
 	'17.12', { README => "a packaged release\n" });
-program('apt-get', <<"SCRIPT");
+write_program("$bin/apt-get", <<"SCRIPT");
 echo "\$APT_CONFIG \$*" >> '$dir/calls'
 case "\$*" in
 	indextargets*)
@@ -143,7 +137,7 @@ case "\$*" in
 		printf '%s\\n' 'Checksums-Sha256:' ' $good 12345 postgresql-17_17.12.orig.tar.bz2' 'Files:' > postgresql-17_17.12-0+deb13u1.dsc ;;
 esac
 SCRIPT
-program('apt-cache',
+write_program("$bin/apt-cache",
 	"printf '%s\\n' 'Version: 17.12-0+deb13u1' 'Version: 17.9-1' 'Version: 17.13-0+deb13u1'");
 ($code, $out, $err) = source();
 is($code, 0, 'a source package is taken') or diag $err;

@@ -27,8 +27,7 @@ write_file("$dir/index_align/17/0001-a.patch", 'a');
 refused('no extension', qr/no extension given/);
 refused('an unknown extension', qr/unknown extension "postgis"/, "postgis=$dir/src/pgtap");
 refused('no sources', qr/could not read "$dir\/nothing"$/m, "pgtap=$dir/nothing");
-refused('pg_partman alone', qr/the tests of pg_partman need pgtap/,
-	"pg_partman=$dir/src/pgtap");
+refused('pg_partman alone', qr/the tests of pg_partman need pgtap/, "pg_partman=$dir/src/pgtap");
 my ($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', $tool, "pgtap=$dir/src/pgtap");
 is($code, 0, 'without root it does not fail');
 is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
@@ -38,27 +37,19 @@ SKIP:
 	skip 'it takes root, namespaces and a keyring of Debian', 1
 	  if !can_mount() || !-f '/usr/share/keyrings/debian-archive-keyring.gpg';
 
-	# Make a script that replaces a program.
-	sub program
-	{
-		my ($file, $script) = @_;
-		write_file("$dir/$file", "#!/bin/sh\n$script");
-		chmod 0755, "$dir/$file";
-	}
 	local $ENV{PATH} = "$dir/bin:$ENV{PATH}";
-	program('bin/apt-get', <<'SH');
+	write_program("$dir/bin/apt-get", <<'SH');
 case "$*" in *indextargets*) printf 'http://localhost:9/debian/ Debian\n' ;; esac
 SH
-	program('bin/debootstrap', '');
-	refused(
-		'no packages',
+	write_program("$dir/bin/debootstrap", '');
+	refused('no packages',
 		qr/".*stable-patched" was not found, run tools\/debs-server --build --major 17$/m,
 		"pgtap=$dir/src/pgtap");
 
 	my $chroots = "$dir/build/debs/chroot";
 	my $test = "$chroots/stable.test";
 	write_file("$dir/build/debs/stable-patched/Packages", 'Package: postgresql-17');
-	program('bin/unshare', <<"SH");
+	write_program("$dir/bin/unshare", <<"SH");
 case "\$*" in
 	*debootstrap*)
 		cd '$chroots' && mkdir stable.base && cd stable.base &&
@@ -88,7 +79,8 @@ SH
 		is(read_file("$dir/build/debs/log/stable.third-party.on.pgtap"),
 			"a ok\n", "$name: the results are kept");
 	}
-	is(read_file("$dir/arguments"), "17\npgtap\npgvector\n", 'the version, and the extensions in order');
+	is(read_file("$dir/arguments"),
+		"17\npgtap\npgvector\n", 'the version, and the extensions in order');
 	is( read_file("$dir/found"),
 		"repository/Packages\nthird/pgtap/Makefile\nthird/pgvector/src/vector.c\n",
 		'the chroot has the packages, and the sources from a folder and from an archive');

@@ -17,7 +17,7 @@ use File::Temp;
 use Test::More;
 
 our @EXPORT =
-  qw($top checkout run_tool start_tool is_clear_error write_file append_file read_file release_tarball
+  qw($top checkout run_tool start_tool is_clear_error write_file append_file write_program read_file release_tarball
   pin_release git_src system_ok can_mount);
 
 our $top = abs_path(dirname(__FILE__) . '/../../..');
@@ -33,6 +33,14 @@ sub write_file
 	open my $file, '>', $path or die "could not write $path: $!";
 	print $file $content;
 	close $file or die "could not write $path: $!";
+}
+
+# write_program(FILE, SCRIPT) - make a shell script that can take the place of a program
+sub write_program
+{
+	my ($file, $script) = @_;
+	write_file($file, "#!/bin/sh\n$script\n");
+	chmod 0755, $file;
 }
 
 sub append_file
