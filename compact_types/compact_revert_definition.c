@@ -313,14 +313,14 @@ after_name(const char *text, const char *name)
 	return text +len;
 }
 
-/* Remove the blanks at the end of the literal that the text ends with. */
+/* Remove the blanks at the end of the literal that the string ends with. */
 static void
-remove_padding(StringInfo text)
+remove_padding(StringInfo buf)
 {
-	while (text->len > 2 && text->data[text->len - 1] == '\'' && text->data[text->len - 2] == ' ')
+	while (buf->len > 2 && buf->data[buf->len - 1] == '\'' && buf->data[buf->len - 2] == ' ')
 	{
-		text	  ->data[--text->len] = '\0';
-		text	  ->data[text->len - 1] = '\'';
+		buf->data[--buf->len] = '\0';
+		buf->data[buf->len - 1] = '\'';
 	}
 }
 
