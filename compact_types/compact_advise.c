@@ -104,6 +104,21 @@ compact_advise_column_names(ArrayType *names)
 	return result;
 }
 
+/* Return the number of the column.  Raise an error if there is none of that name. */
+AttrNumber
+compact_advise_attnum(Oid relid, const char *column)
+{
+	AttrNumber	attnum = get_attnum(relid, column);
+
+	if (attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						column, get_rel_name(relid))));
+
+	return attnum;
+}
+
 /* Return the column of that name.  Raise an error if there is none. */
 AdviseColumn *
 compact_advise_find_column(const Advice *advice, const char *name)

@@ -222,6 +222,7 @@ compact_advise_numeric_scale(int32 typmod)
 extern void compact_advise_refuse_null(FunctionCallInfo fcinfo, const char *function,
 									   int nullable);
 extern List *compact_advise_column_names(ArrayType *names);
+extern AttrNumber compact_advise_attnum(Oid relid, const char *column);
 extern AdviseColumn *compact_advise_find_column(const Advice *advice, const char *name);
 extern AdviseCatalog *compact_advise_catalog_make(void);
 extern Advice *compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
@@ -264,7 +265,7 @@ extern void compact_advise_connect(Advice *advice);
 extern void compact_advise_query(const char *format,...) pg_attribute_printf(1, 2);
 extern char *compact_advise_result(int row, int col);
 extern List *compact_advise_result_list(const Advice *advice);
-extern bool compact_advise_find_type(Advice *advice, const char *name, AdviseType *type);
+extern bool compact_advise_find_type(const Advice *advice, const char *name, AdviseType *type);
 extern void compact_advise_add_blocker(Advice *advice, int attnum, const char *what);
 extern void compact_advise_find_blockers(Advice *advice);
 extern void compact_advise_find_mentions(Advice *advice);

@@ -250,7 +250,7 @@ compact_advise_connect(Advice *advice)
 
 /* Return true if an extension of that name is available on the server. */
 static bool
-extension_is_available(Advice *advice, const char *name)
+extension_is_available(const Advice *advice, const char *name)
 {
 	AdviseCatalog *catalog = advice->catalog;
 	ListCell   *lc;
@@ -284,7 +284,7 @@ extension_is_available(Advice *advice, const char *name)
  * not exist yet, the caller fills in the length and the alignment.
  */
 bool
-compact_advise_find_type(Advice *advice, const char *name, AdviseType *type)
+compact_advise_find_type(const Advice *advice, const char *name, AdviseType *type)
 {
 	MemoryContext oldcxt;
 	bool		found = true;

@@ -134,17 +134,12 @@ compact_convert_prepare_to_train(Oid relid, Oid funcid, ArrayType *names, List *
 	{
 		char	   *name = lfirst(lc);
 		Name		copy;
-		AttrNumber	attnum = get_attnum(relid, name);
+		AttrNumber	attnum = compact_advise_attnum(relid, name);
 		TrainedAgain *again;
 		Oid			typid;
 		int32		typmod;
 		Oid			collation;
 
-		if (attnum <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" of relation \"%s\" does not exist",
-							name, get_rel_name(relid))));
 		get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
 		/* advise() says why a generated column keeps its type */
 		if (compact_string_kind(typid) != COMPACT_STRING_TEXT ||

@@ -145,14 +145,34 @@ view_keeps_type(const Advice *advice, Oid view, List *converted, Oid typid)
 	return uses_kept_type(advice, view, converted, typid, &visited);
 }
 
-/* Return the type compact_text. */
-static Oid
-compact_text_type(const Advice *advice)
+/*
+ * Return true if the view, or the table if view is InvalidOid, keeps using the
+ * type.  chosen and converted are as in replaced_casts().
+ */
+static bool
+keeps_type(const Advice *advice, const bool *chosen, Oid view, List *converted, Oid typid)
 {
-	compact_advise_query("SELECT t.oid FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-						 " WHERE t.typname = 'compact_text' AND t.typtype = 'b' AND p.pronamespace = %u", advice->nspid);
+	return OidIsValid(view) ? view_keeps_type(advice, view, converted, typid) :
+		table_keeps_type(advice, chosen, typid);
+}
 
-	return SPI_processed > 0 ? atooid(compact_advise_result(0, 0)) : InvalidOid;
+/* Return "::" and the name of the type. */
+static char *
+cast_to(Oid typid, bits16 flags)
+{
+	return psprintf("::%s", format_type_extended(typid, -1, flags));
+}
+
+/* Make a replacement of casts to one type by casts to another one. */
+static ReplacedCast *
+make_cast(Oid from, char *to)
+{
+	ReplacedCast *cast = palloc0(sizeof(ReplacedCast));
+
+	cast->from = cast_to(from, FORMAT_TYPE_FORCE_QUALIFY);
+	cast->to = cast->to_limited = cast->to_array = to;
+
+	return cast;
 }
 
 /*
@@ -201,9 +221,7 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 		ReplacedCast *cast;
 
 		if (!changes(advice, i, chosen, view, converted) || from < FirstNormalObjectId ||
-			list_member_oid(types, from) ||
-			(OidIsValid(view) ? view_keeps_type(advice, view, converted, from) :
-			 table_keeps_type(advice, chosen, from)))
+			list_member_oid(types, from) || keeps_type(advice, chosen, view, converted, from))
 			continue;
 		for (int j = i + 1; j < advice->ncolumns && is_char && to == BPCHAROID; j++)
 		{
@@ -212,17 +230,15 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 				to = compact_element_or_type(advice->columns[j].type.typid);
 		}
 		types = lappend_oid(types, from);
-		cast = palloc(sizeof(ReplacedCast));
+		/* an array is not compared with one of another type */
+		cast = make_cast(from, cast_to(to, FORMAT_TYPE_TYPEMOD_GIVEN));
 		cast->of_literals = is_char || (to != TEXTOID && to != VARCHAROID);
 		cast->padded = is_char && to != BPCHAROID;
-		cast->from = psprintf("::%s", format_type_extended(from, -1, FORMAT_TYPE_FORCE_QUALIFY));
 		/* a literal that is compared with a varchar is a text, too */
-		cast->to = psprintf("::%s", format_type_extended(to == VARCHAROID ? TEXTOID : to, -1,
-														 FORMAT_TYPE_TYPEMOD_GIVEN));
-		cast->to_limited = to == TEXTOID ? "::character varying" :
-			psprintf("::%s", format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN));
-		/* an array is not compared with one of another type */
-		cast->to_array = psprintf("::%s", format_type_extended(to, -1, FORMAT_TYPE_TYPEMOD_GIVEN));
+		if (to == VARCHAROID)
+			cast->to = "::text";
+		if (to == TEXTOID)
+			cast->to_limited = "::character varying";
 		/* a cast from char removes the blanks of the elements */
 		if (cast->padded)
 			cast->to_array = psprintf("::bpchar[]%s", cast->to_array);
@@ -232,16 +248,14 @@ replaced_casts(const Advice *advice, const bool *chosen, Oid view, List *convert
 
 	if (trained)
 	{
-		Oid			text_type = compact_text_type(advice);
+		AdviseType	type;
 
-		if (!list_member_oid(types, text_type) &&
-			!(OidIsValid(view) ? view_keeps_type(advice, view, converted, text_type) :
-			  table_keeps_type(advice, chosen, text_type)))
+		if (compact_advise_find_type(advice, "compact_text", &type) &&
+			!list_member_oid(types, type.typid) &&
+			!keeps_type(advice, chosen, view, converted, type.typid))
 		{
-			ReplacedCast *cast = palloc0(sizeof(ReplacedCast));
+			ReplacedCast *cast = make_cast(type.typid, "::text");
 
-			cast->from = psprintf("::%s", format_type_extended(text_type, -1, FORMAT_TYPE_FORCE_QUALIFY));
-			cast->to = cast->to_array = "::text";
 			cast->to_limited = "::character varying";
 			result = lappend(result, cast);
 		}
@@ -263,7 +277,6 @@ find_trained_casts(const Advice *advice, Oid view, List *converted, List **casts
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[i];
-		ReplacedCast *cast;
 
 		if (column->dictionary == NULL || compact_trained_type_number(column->old_typid) == 0)
 			continue;
@@ -274,11 +287,8 @@ find_trained_casts(const Advice *advice, Oid view, List *converted, List **casts
 		}
 		if (view_keeps_type(advice, view, converted, column->old_typid))
 			return false;
-		cast = palloc0(sizeof(ReplacedCast));
-		cast->from = psprintf("::%s", format_type_extended(column->old_typid, -1, FORMAT_TYPE_FORCE_QUALIFY));
-		cast->to = cast->to_limited = cast->to_array =
-			psprintf("::%s", format_type_extended(column->type.typid, -1, FORMAT_TYPE_FORCE_QUALIFY));
-		*casts = lappend(*casts, cast);
+		*casts = lappend(*casts, make_cast(column->old_typid,
+										   cast_to(column->type.typid, FORMAT_TYPE_FORCE_QUALIFY)));
 	}
 
 	return true;

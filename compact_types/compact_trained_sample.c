@@ -133,12 +133,7 @@ check_column(Oid relid, const char *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table", get_rel_name(relid))));
-	attnum = get_attnum(relid, column);
-	if (attnum <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						column, get_rel_name(relid))));
+	attnum = compact_advise_attnum(relid, column);
 	get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
 	if (typid != TEXTOID && typid != VARCHAROID &&
 		compact_string_kind(typid) != COMPACT_STRING_TEXT)
