@@ -25,6 +25,7 @@
 #include "catalog/pg_tablespace.h"
 #include "catalog/pg_ts_dict.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "storage/lwlock.h"
 #include "utils/acl.h"
@@ -63,6 +64,26 @@ typedef TU_UpdateIndexes CompatUpdateIndexes;
 #else
 typedef bool CompatUpdateIndexes;
 #endif
+
+/* Wrapper of ExecInsertIndexTuples() */
+static inline List *
+compat_insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool update,
+						   bool *spec_conflict, List *arbiters, bool only_summarizing)
+{
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(info, estate,
+								 (update ? EIIT_IS_UPDATE : 0) |
+								 (spec_conflict != NULL ? EIIT_NO_DUPE_ERROR : 0) |
+								 (only_summarizing ? EIIT_ONLY_SUMMARIZING : 0),
+								 slot, arbiters, spec_conflict);
+#elif PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
+								 arbiters, only_summarizing);
+#else
+	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
+								 arbiters);
+#endif
+}
 
 /*
  * Return true if the role owns the object, which must be a relation, schema or

@@ -388,26 +388,6 @@ compat_add_selected(Query *query, RangeTblEntry *rte, AttrNumber attnum)
 #endif
 }
 
-/* Wrapper of ExecInsertIndexTuples() */
-static inline List *
-compat_insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool update,
-						   bool *spec_conflict, List *arbiters, bool only_summarizing)
-{
-#if PG_VERSION_NUM >= 190000
-	return ExecInsertIndexTuples(info, estate,
-								 (update ? EIIT_IS_UPDATE : 0) |
-								 (spec_conflict != NULL ? EIIT_NO_DUPE_ERROR : 0) |
-								 (only_summarizing ? EIIT_ONLY_SUMMARIZING : 0),
-								 slot, arbiters, spec_conflict);
-#elif PG_VERSION_NUM >= 160000
-	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
-								 arbiters, only_summarizing);
-#else
-	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
-								 arbiters);
-#endif
-}
-
 /* Wrapper of ExecCheckIndexConstraints() for a row that is not stored yet */
 static inline bool
 compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState *estate,
