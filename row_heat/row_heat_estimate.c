@@ -1,0 +1,389 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_heat_estimate.c
+ *	  Estimate how much less memory the hot rows of a table would take.
+ *
+ * A row that was accessed more often than another one in a sample need not be
+ * hotter: with few samples, the rows of any table look unevenly hot.  So the
+ * heat of a row consists of two independent halves.  Let one half choose the
+ * hottest rows, and the other half say how many accesses these rows take, then
+ * exchange the halves and take the mean.  If all rows are equally hot, the
+ * hottest tenth gets a tenth of the accesses, however few accesses there are.
+ *
+ * The sum of the recorded accesses of a table includes those to rows that have
+ * no entry, because there are more rows than entries.  Assume that they are
+ * spread evenly over all rows.
+ *
+ * Only the table of heat is read, no page of the relation.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  row_heat/row_heat_estimate.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "access/xlog.h"
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "bundle_compat.h"
+#include "row_heat.h"
+#include "row_heat_estimate.h"
+
+PG_FUNCTION_INFO_V1(rh_relations);
+
+const double rh_row_shares[RH_SHARES] = {0.01, 0.05, 0.10, 0.30};
+
+/*
+ * Shares of the accesses that the hot rows may take.  If few rows take 70 % of
+ * the accesses and all others are cold, the rows of 90 % fill most of the
+ * table, and the gain does not show.  So take the share at which most pages are
+ * saved.
+ */
+static const double rh_hot_shares[] = {0.9, 0.8, 0.7, 0.6, 0.5};
+
+/*
+ * It pays to store the hot rows together if they fill at most this part of their
+ * pages.  If the table of heat is too small, rows that happened to be accessed
+ * more often than others keep their entries, and look hot in both halves.  So
+ * subtract RH_DISTRUST times the share of the accesses whose rows have no entry.
+ */
+#define RH_WORTHWHILE		0.8
+#define RH_DISTRUST			0.5
+
+/* The rows, or the pages, of a table */
+typedef struct RhMembers
+{
+	RhHeat	   *heats;			/* of those with an entry */
+	uint32		n;				/* their number */
+	double		total;			/* number of all, those without an entry
+								 * included */
+	double		spread;			/* what each of them has in addition, per half */
+} RhMembers;
+
+/* qsort_arg comparator: put the hotter one first, by the half *arg */
+static int
+rh_compare(const void *a, const void *b, void *arg)
+{
+	int			half = *(int *) arg;
+	uint32		left = ((const RhHeat *) a)->half[half];
+	uint32		right = ((const RhHeat *) b)->half[half];
+
+	return left < right ? 1 : (left > right ? -1 : 0);
+}
+
+/*
+ * A walk through groups of members that are equal in the half that chooses.
+ * They have no order among them, so let each of them have the mean of the group.
+ */
+typedef struct RhWalk
+{
+	const RhMembers *members;
+	int			chosen_by;
+	uint32		next;
+	double		begin;			/* number of members before the group */
+	double		end;			/* the same, with the group */
+	double		accesses;		/* of the group, in the other half */
+	double		seen;			/* accesses before the group */
+} RhWalk;
+
+/* Go to the next group.  Return false after the last one. */
+static bool
+rh_next_group(RhWalk *walk)
+{
+	const RhMembers *members = walk->members;
+	int			half = walk->chosen_by;
+	uint32		heat;
+
+	walk->seen += walk->accesses;
+	walk->begin = walk->end;
+	walk->accesses = 0;
+	if (walk->begin >= members->total)
+		return false;
+	heat = walk->next < members->n ? members->heats[walk->next].half[half] : 0;
+	while (walk->next < members->n && members->heats[walk->next].half[half] == heat)
+		walk->accesses += members->heats[walk->next++].half[1 - half];
+	/* members without an entry come last, with those that have 0 */
+	walk->end = heat == 0 ? members->total : walk->next;
+	walk->accesses += (walk->end - walk->begin) * members->spread;
+
+	return true;
+}
+
+/* Return how many of the hottest members take the part "hot" of all accesses. */
+static double
+rh_members_for(const RhMembers *members, int chosen_by, double sum, double hot)
+{
+	RhWalk		walk = {.members = members,.chosen_by = chosen_by};
+	double		wanted = hot * (sum + members->total * members->spread);
+
+	while (rh_next_group(&walk))
+	{
+		if (walk.seen + walk.accesses >= wanted && walk.accesses > 0)
+			return walk.begin + (walk.end - walk.begin) * (wanted - walk.seen) / walk.accesses;
+	}
+
+	return members->total;
+}
+
+/* Return which part of all accesses the hottest members take that are "part" of all. */
+static double
+rh_accesses_of(const RhMembers *members, int chosen_by, double sum, double part)
+{
+	RhWalk		walk = {.members = members,.chosen_by = chosen_by};
+	double		wanted = part * members->total;
+
+	while (rh_next_group(&walk))
+	{
+		if (walk.end >= wanted)
+			return (walk.seen + walk.accesses * (wanted - walk.begin) / (walk.end - walk.begin)) /
+				(sum + members->total * members->spread);
+	}
+
+	return 1.0;
+}
+
+/* qsort comparator of RhRow: by block; rows at an unknown place come first */
+static int
+rh_compare_block(const void *a, const void *b)
+{
+	const RhRow *left = a;
+	const RhRow *right = b;
+	bool		left_valid = ItemPointerIsValid(&left->tid);
+	bool		right_valid = ItemPointerIsValid(&right->tid);
+
+	if (!left_valid || !right_valid)
+		return (int) left_valid - (int) right_valid;
+	if (ItemPointerGetBlockNumber(&left->tid) != ItemPointerGetBlockNumber(&right->tid))
+		return ItemPointerGetBlockNumber(&left->tid) < ItemPointerGetBlockNumber(&right->tid) ? -1 : 1;
+
+	return 0;
+}
+
+/* Sort the rows by block, and add up the heat of each block. */
+static void
+rh_add_up_pages(RhRow *rows, uint32 n, RhMembers *pages)
+{
+	BlockNumber block = InvalidBlockNumber;
+
+	pages->heats = palloc_extended(Max(n, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
+	qsort(rows, n, sizeof(RhRow), rh_compare_block);
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!ItemPointerIsValid(&rows[i].tid))
+			continue;
+		if (pages->n == 0 || ItemPointerGetBlockNumber(&rows[i].tid) != block)
+		{
+			block = ItemPointerGetBlockNumber(&rows[i].tid);
+			memset(&pages->heats[pages->n++], 0, sizeof(RhHeat));
+		}
+		for (int half = 0; half < 2; half++)
+			pages->heats[pages->n - 1].half[half] += rows[i].heat.half[half];
+	}
+}
+
+/*
+ * Estimate the distribution of the accesses to a table.  If no access to a row
+ * is known, set estimate->hot_rows to 0.
+ */
+void
+rh_estimate(Relation rel, RhEstimate *estimate)
+{
+	RhMembers	rows = {0};
+	RhMembers	pages = {0};
+	double		sums[2] = {0, 0};
+	double		hot_rows[lengthof(rh_hot_shares)] = {0};
+	double		hot_pages[lengthof(rh_hot_shares)] = {0};
+	double		missing = 0;
+	double		allvisfrac;
+	BlockNumber npages;
+	RhRow	   *found;
+
+	memset(estimate, 0, sizeof(RhEstimate));
+	table_relation_estimate_size(rel, NULL, &npages, &estimate->rows, &allvisfrac);
+	/* for an empty table, the function assumes that rows will come */
+	npages = RelationGetNumberOfBlocks(rel);
+	estimate->pages = npages;
+	estimate->accesses = rh_relation_accesses(RelationGetRelid(rel));
+	if (npages == 0)
+	{
+		estimate->rows = 0;
+		return;
+	}
+
+	found = rh_rows_of(RelationGetRelid(rel), &rows.n);
+
+	/*
+	 * if statistics are older than the rows, assume that they have their
+	 * usual width
+	 */
+	if (estimate->rows < rows.n)
+		estimate->rows = Max(rows.n, floor(estimate->pages * (BLCKSZ - SizeOfPageHeaderData) /
+										   (get_rel_data_width(rel, NULL) + sizeof(ItemIdData) +
+											MAXALIGN(SizeofHeapTupleHeader))));
+	rh_add_up_pages(found, rows.n, &pages);
+	rows.heats = palloc_extended(Max(rows.n, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < rows.n; i++)
+	{
+		rows.heats[i] = found[i].heat;
+		for (int half = 0; half < 2; half++)
+			sums[half] += found[i].heat.half[half];
+	}
+	pfree(found);
+	if (sums[0] > 0 && sums[1] > 0)
+	{
+		missing = Max(estimate->accesses * RH_ACCESS - sums[0] - sums[1], 0);
+		rows.total = estimate->rows;
+		rows.spread = missing / 2 / rows.total;
+		pages.total = Max(estimate->pages, pages.n);
+		pages.spread = missing / 2 / pages.total;
+		for (int half = 0; half < 2; half++)
+		{
+			double		sum = sums[1 - half];
+
+			qsort_arg(rows.heats, rows.n, sizeof(RhHeat), rh_compare, &half);
+			qsort_arg(pages.heats, pages.n, sizeof(RhHeat), rh_compare, &half);
+			for (int i = 0; i < RH_SHARES; i++)
+				estimate->shares[i] += rh_accesses_of(&rows, half, sum, rh_row_shares[i]) / 2;
+			for (int i = 0; i < (int) lengthof(rh_hot_shares); i++)
+			{
+				hot_rows[i] += rh_members_for(&rows, half, sum, rh_hot_shares[i]) / 2;
+				hot_pages[i] += rh_members_for(&pages, half, sum, rh_hot_shares[i]) / 2;
+			}
+		}
+		for (int i = 0; i < (int) lengthof(rh_hot_shares); i++)
+		{
+			double		packed = ceil(hot_rows[i] / rows.total * estimate->pages);
+			double		now = ceil(hot_pages[i]);
+
+			if (i > 0 && now - packed <= estimate->hot_pages - estimate->packed_pages)
+				continue;
+			estimate->hot_share = rh_hot_shares[i];
+			estimate->hot_rows = hot_rows[i];
+			estimate->hot_pages = now;
+			estimate->packed_pages = packed;
+		}
+		estimate->gain = estimate->packed_pages <=
+			(RH_WORTHWHILE - RH_DISTRUST * missing / (missing + sums[0] + sums[1])) * estimate->hot_pages;
+	}
+	pfree(rows.heats);
+	pfree(pages.heats);
+}
+
+/* Return true if the user may see how the rows of the relation are used. */
+static bool
+rh_may_see(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/* Add a row to the result of relations(). */
+static void
+rh_put_relation(ReturnSetInfo *rsinfo, Oid relid, const RhEstimate *estimate)
+{
+	Datum		values[8 + RH_SHARES];
+	bool		nulls[8 + RH_SHARES] = {0};
+	bool		known = estimate->hot_rows > 0;
+	int			column = 0;
+
+	values[column++] = ObjectIdGetDatum(relid);
+	values[column++] = Int64GetDatum((int64) estimate->accesses);
+	values[column++] = Int64GetDatum((int64) rint(estimate->rows));
+	values[column++] = Int64GetDatum((int64) estimate->pages);
+	for (int i = 0; i < RH_SHARES; i++)
+	{
+		nulls[column] = !known;
+		values[column++] = Float8GetDatum(estimate->shares[i]);
+	}
+	nulls[column] = !known;
+	values[column++] = Float8GetDatum(estimate->hot_share);
+	nulls[column] = !known;
+	values[column++] = Int64GetDatum((int64) estimate->hot_pages);
+	nulls[column] = !known;
+	values[column++] = Int64GetDatum((int64) estimate->packed_pages);
+	nulls[column] = !known;
+	values[column++] = BoolGetDatum(estimate->gain);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/*
+ * row_heat_internal.relations(of_table regclass,
+ *							   OUT relation regclass, OUT accesses bigint,
+ *							   OUT rows bigint, OUT pages bigint,
+ *							   OUT share_1 float8, OUT share_5 float8,
+ *							   OUT share_10 float8, OUT share_30 float8,
+ *							   OUT hot_share float8, OUT hot_pages bigint,
+ *							   OUT packed_pages bigint, OUT gain boolean)
+ *		returns setof record
+ *
+ * For the table, or for each table of the database with recorded accesses,
+ * return how its accesses are distributed.  The shares and the columns behind
+ * them are null if no access is known.  Omit tables that the user may not read, and,
+ * if all tables are wanted, those that another session has locked.
+ */
+Datum
+rh_relations(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool		all = PG_ARGISNULL(0);
+	List	   *relids;
+	MemoryContext context;
+	ListCell   *lc;
+
+	InitMaterializedSRF(fcinfo, 0);
+	rh_require_counts();
+
+	relids = all ? rh_counted_relations() : list_make1_oid(PG_GETARG_OID(0));
+	context = AllocSetContextCreate(CurrentMemoryContext, "row_heat relation", ALLOCSET_DEFAULT_SIZES);
+	foreach(lc, relids)
+	{
+		Oid			relid = lfirst_oid(lc);
+		MemoryContext old;
+		Relation	rel;
+
+		CHECK_FOR_INTERRUPTS();
+		if (get_rel_relkind(relid) != RELKIND_RELATION || !rh_may_see(relid))
+			continue;
+		if (all && !ConditionalLockRelationOid(relid, AccessShareLock))
+			continue;
+		rel = try_relation_open(relid, all ? NoLock : AccessShareLock);
+		if (rel == NULL)
+		{
+			if (all)
+				UnlockRelationOid(relid, AccessShareLock);
+			continue;
+		}
+		old = MemoryContextSwitchTo(context);
+		/* a standby has no file of an unlogged table */
+		if (rh_is_recorded(rel) && (RelationIsPermanent(rel) || !RecoveryInProgress()))
+		{
+			RhEstimate	estimate;
+
+			rh_estimate(rel, &estimate);
+			rh_put_relation(rsinfo, relid, &estimate);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+		relation_close(rel, AccessShareLock);
+	}
+
+	PG_RETURN_NULL();
+}

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_heat_estimate.h
+ *	  How unevenly the accesses to a table are distributed.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  row_heat/row_heat_estimate.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ROW_HEAT_ESTIMATE_H
+#define ROW_HEAT_ESTIMATE_H
+
+#include "utils/rel.h"
+
+/* Shares of the rows whose accesses are estimated */
+#define RH_SHARES	4
+extern const double rh_row_shares[RH_SHARES];
+
+typedef struct RhEstimate
+{
+	double		pages;			/* of the table */
+	double		rows;			/* of the table, by its statistics */
+	double		accesses;		/* recorded */
+	double		shares[RH_SHARES];	/* of accesses, by the hottest rows */
+	double		hot_share;		/* of accesses, by the hot rows */
+	double		hot_rows;		/* their number, or 0 if no access is known */
+	double		hot_pages;		/* pages that take as many accesses now */
+	double		packed_pages;	/* pages that the hot rows would fill */
+	bool		gain;			/* whether it pays to store them together */
+} RhEstimate;
+
+extern void rh_estimate(Relation rel, RhEstimate *estimate);
+
+#endif							/* ROW_HEAT_ESTIMATE_H */
