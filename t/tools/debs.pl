@@ -54,7 +54,7 @@ SH
 	write_program("$dir/bin/dpkg-deb", "cat '$dir/package.tar'\n");
 	write_file("$dir/$_", '')
 	  foreach 'bundle.mk', 'bundle_compat.h', 'sql/a', 'expected/a', 'specs/a',
-	  map { "$_/Makefile" } qw(compact_types toast_policy vertical_partition pg_dense);
+	  map { "$_/Makefile" } qw(compact_types toast_policy vertical_partition row_heat pg_dense);
 	write_file("$dir/image", 0);
 	write_file("$dir/package/usr/$_", '') foreach qw(one two share/doc/three);
 

@@ -40,7 +40,7 @@ foreach my $feature (split /\n/, `cd $top && grep -v '^#' tools/feature-list`)
 		};
 	}
 }
-is(scalar(keys %provides), 8, 'the control files are found');
+is(scalar(keys %provides), 9, 'the control files are found');
 is_deeply($meta->{provides}, \%provides,
 	'META.json names the extensions as their control files do');
 ok(-f "$top/$_", $_) foreach map { @$_{qw(file docfile)} } values %provides;
