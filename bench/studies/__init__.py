@@ -20,6 +20,7 @@ NAMES = (
     "toast-strategies",
     "toast-chunks",
     "toast-codecs",
+    "heat",
     "tpcc",
     "tpcc-switched",
     "tpcc-selftest",
