@@ -1,6 +1,6 @@
 -- This file shows the privileges of every user on the objects of the extension in the psql variable
 -- "extension", and the functions that run as their owner.  A new or a missing privilege changes the
--- output.
+-- output.  The view "objects" stays, for queries that only one extension needs.
 CREATE TEMP VIEW objects AS
 SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = :'extension';
@@ -11,7 +11,7 @@ FROM pg_namespace JOIN objects ON classid = 'pg_namespace'::regclass AND objid =
 UNION ALL
 SELECT CASE relkind WHEN 'v' THEN 'view' WHEN 'S' THEN 'sequence' ELSE 'table' END,
   oid::regclass::text, relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner)
-FROM pg_class JOIN objects ON classid = 'pg_class'::regclass AND objid = oid
+FROM pg_class JOIN objects ON classid = 'pg_class'::regclass AND objid = oid AND relkind <> 'c'
 UNION ALL
 SELECT 'column', attrelid::regclass || '.' || attname, attacl, NULL
 FROM pg_attribute JOIN objects ON classid = 'pg_class'::regclass AND objid = attrelid
@@ -43,4 +43,3 @@ SELECT oid::regprocedure AS security_definer FROM pg_proc JOIN objects ON classi
 SELECT kind, name, grantee::regrole
 FROM (SELECT kind, name, (aclexplode(acl)).grantee FROM granted) g
 WHERE grantee NOT IN (0, (SELECT extowner FROM pg_extension WHERE extname = :'extension'));
-DROP VIEW granted, objects;
