@@ -16,7 +16,7 @@ from bench.bgvacuum.variants import Variant
 from bench.bgvacuum.workloads import Workload
 from bench.lib import counters, pgbench
 from bench.lib.paths import work
-from bench.lib.server import Cluster
+from bench.lib.server import Cluster, fetch_dicts
 from bench.lib.session import quietly
 from bench.tpcc.load import LOAD_SETTINGS
 
@@ -68,12 +68,6 @@ class Databases:
         return self.loaded[workload.database]
 
 
-def _rows(connection: psycopg.Connection, query: str, *parameters: object) -> list[dict[str, Any]]:
-    cursor = connection.execute(query, parameters or None)
-    names = [column.name for column in cursor.description or ()]
-    return [dict(zip(names, row)) for row in cursor.fetchall()]
-
-
 def has_view(connection: psycopg.Connection) -> bool:
     return connection.execute("SELECT to_regclass('pg_stat_bgvacuum') IS NOT NULL").fetchone()[0]
 
@@ -83,20 +77,20 @@ def snapshot(
 ) -> dict[str, float]:
     """Return all counters as one flat object, so that two of them can be subtracted."""
     taken: dict[str, float] = {}
-    for row in _rows(connection, TABLES, list(workload.tables)):
+    for row in fetch_dicts(connection, TABLES, list(workload.tables)):
         name = row.pop("relname")
         for column, value in row.items():
             taken[f"{name}.{column}"] = value
             taken[column] = taken.get(column, 0) + value
-    for row in _rows(connection, IO):
+    for row in fetch_dicts(connection, IO):
         for column in ("reads", "writes", "extends"):
             if row[column]:
                 taken[f"{row['name']}.{column}"] = row[column]
-    taken |= _rows(connection, WAL)[0]
-    taken |= _rows(connection, BGWRITER)[0]
-    taken |= _rows(connection, CHECKPOINTER)[0]
+    taken |= fetch_dicts(connection, WAL)[0]
+    taken |= fetch_dicts(connection, BGWRITER)[0]
+    taken |= fetch_dicts(connection, CHECKPOINTER)[0]
     if has_view(connection):
-        row = _rows(connection, "SELECT * FROM pg_stat_bgvacuum")[0]
+        row = fetch_dicts(connection, "SELECT * FROM pg_stat_bgvacuum")[0]
         taken |= {
             f"bgvacuum.{name}": float(value) for name, value in row.items() if name != "stats_reset"
         }

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import dict_row
 
 from bench.lib.console import BenchError, note
 from bench.lib.paths import CLUSTERS, TOOLS, bindir, build_hint
@@ -44,6 +46,14 @@ def has_stock() -> bool:
         f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"'
     )
     return False
+
+
+def fetch_dicts(
+    connection: psycopg.Connection, query: str, *parameters: object
+) -> list[dict[str, Any]]:
+    """Return the rows of a query, by the names of their columns."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters or None).fetchall()
 
 
 def connect(environment: Mapping[str, str], database: str) -> psycopg.Connection:

@@ -19,7 +19,7 @@ from bench.lib.device import block_device
 from bench.lib.options import common, fill_in
 from bench.lib.paths import CLUSTERS, bindir, work
 from bench.lib.result import Result
-from bench.lib.server import Cluster
+from bench.lib.server import Cluster, fetch_dicts
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio
 from bench.studies import tpcc
@@ -120,6 +120,16 @@ def background(
     )
 
 
+def known_heat(connection: psycopg.Connection) -> list[dict[str, Any]]:
+    """Return what row_heat knows of each table."""
+    return fetch_dicts(
+        connection,
+        "SELECT relation::text, accesses, share_1, share_5, share_10, share_30, pages, hot_share,"
+        " hot_pages, packed_pages, pg_stat_get_tuples_updated(relation) AS updates"
+        f" FROM {EXTENSION}.relations",
+    )
+
+
 def learn(cluster: Cluster, options: Options, keys: load.Keys, rows: int) -> dict[str, Any]:
     """Let row_heat record the statements, then rewrite the table in the order of heat."""
     with cluster.connect(load.DATABASE) as connection:
@@ -127,13 +137,7 @@ def learn(cluster: Cluster, options: Options, keys: load.Keys, rows: int) -> dic
     with background(cluster, options, keys, rows, options.learn, learning=True):
         time.sleep(options.learn)
     with cluster.connect(load.DATABASE) as connection:
-        found = connection.execute(
-            "SELECT accesses, share_1, share_5, share_10, share_30, pages, hot_share, hot_pages, packed_pages"
-            f" FROM {EXTENSION}.relations WHERE relation = %s::regclass",
-            [load.TABLE],
-        )
-        names = [column.name for column in found.description]
-        heat = dict(zip(names, found.fetchone()))
+        (heat,) = known_heat(connection)
         begin = time.monotonic()
         (heat["rewritten"],) = connection.execute(
             f"SELECT {EXTENSION}.cluster_by_heat(%s)", [load.TABLE]
@@ -281,12 +285,7 @@ def rewrite_all(connection: psycopg.Connection) -> list[dict[str, Any]]:
 
     Leave room for updates, so that a hot row stays in its page.
     """
-    found = connection.execute(
-        "SELECT relation::text, accesses, share_10, share_30, pages, hot_share, hot_pages,"
-        f" packed_pages, pg_stat_get_tuples_updated(relation) AS updates FROM {EXTENSION}.relations"
-    )
-    names = [column.name for column in found.description]
-    heat = [dict(zip(names, row)) for row in found.fetchall()]
+    heat = known_heat(connection)
     for table in heat:
         table["rewritten"] = connection.execute(
             f"SELECT statement IS NOT NULL FROM {EXTENSION}.advise(%s::regclass)",
