@@ -119,7 +119,7 @@ rh_scan_row(PlanState *planstate)
 		scan->counted += accesses;
 
 		/*
-		 * in a long statement, heat may decay, and the relation lose its
+		 * heat decays in a long statement, and a cold relation loses its
 		 * number
 		 */
 		if (scan->counted >= RH_ALL_ROWS)

@@ -212,6 +212,17 @@ $locker->query_safe('COMMIT');
 $locker->quit;
 same('beside a lock');
 
+# heat(TABLE, ID...) - read these rows of the table by their key, 20 times each
+sub heat
+{
+	my ($table, @ids) = @_;
+	$node->safe_psql('postgres',
+		'SET enable_seqscan = off; SET row_heat.sample_rate = 1;'
+		  . join('', map { "SELECT pad FROM $table WHERE id = $_;" } @ids))
+	  for 1 .. 20;
+	return;
+}
+
 # Serializable transactions find their conflicts: T1 reads a row, pack() moves it, T2 changes it, and
 # T1 changes a row that T2 has read and that is not moved.
 $node->safe_psql('postgres', <<'SQL');
@@ -219,9 +230,7 @@ CREATE TABLE balance (id int PRIMARY KEY, amount int NOT NULL, pad text);
 INSERT INTO balance SELECT i, 100, repeat('x', 700) FROM generate_series(1, 200) i;
 VACUUM ANALYZE balance;
 SQL
-$node->safe_psql('postgres',
-	'SET enable_seqscan = off; SET row_heat.sample_rate = 1; SELECT pad FROM balance WHERE id = 50; SELECT pad FROM balance WHERE id = 150'
-) for 1 .. 20;
+heat('balance', 50, 150);
 my @session = map { $node->background_psql('postgres', on_error_stop => 0) } 0 .. 1;
 $_->query('SET enable_seqscan = off') for @session;
 $session[0]->query(
@@ -252,10 +261,7 @@ INSERT INTO fragile SELECT i, repeat('x', 700) FROM generate_series(1, 200) i;
 CREATE INDEX ON fragile (fails(id));
 VACUUM ANALYZE fragile;
 SQL
-$node->safe_psql('postgres',
-	'SET enable_seqscan = off; SET row_heat.sample_rate = 1;'
-	  . join('', map { "SELECT pad FROM fragile WHERE id = $_;" } 100, 100, 140, 140, 180, 180, 20))
-  for 1 .. 20;
+heat('fragile', 100, 100, 140, 140, 180, 180, 20);
 ($rc, $out, $err) =
   $node->psql('postgres', q{SET app.fail = on; CALL row_heat.pack('fragile', 1000000)});
 like($err, qr/the index refuses row 20/, 'the last row fails');
@@ -275,9 +281,7 @@ CREATE TABLE level (id int PRIMARY KEY, n int NOT NULL, pad text);
 INSERT INTO level SELECT i, 0, repeat('x', 700) FROM generate_series(1, 200) i;
 VACUUM ANALYZE level;
 SQL
-	$node->safe_psql('postgres',
-		'SET enable_seqscan = off; SET row_heat.sample_rate = 1; SELECT pad FROM level WHERE id = 50; SELECT pad FROM level WHERE id = 150'
-	) for 1 .. 20;
+	heat('level', 50, 150);
 	my $client = $node->background_psql('postgres', on_error_stop => 0);
 	$client->query("BEGIN ISOLATION LEVEL $level; SELECT n FROM level WHERE id = 50");
 	($rc, $out, $err) = $node->psql('postgres', q{CALL row_heat.pack('level', 1000000)});
