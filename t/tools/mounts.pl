@@ -12,6 +12,20 @@ my @names = qw(ext4 ext4-4k ext4-journal xfs btrfs small tmpfs readonly memory);
 my $dir = checkout();
 my $mounts = "$dir/build/mounts";
 
+# Other tests use the memory of this machine at the same time, so the tool reads how much is
+# available from a file of this test.
+my $tool = read_file("$dir/tools/mounts");
+write_file("$dir/tools/mounts", $tool =~ s{/proc/meminfo}{$dir/meminfo}gr);
+set_available(16384);
+
+# set_available(MEGABYTES) - set how much memory the tool sees as available
+sub set_available
+{
+	my ($megabytes) = @_;
+	write_file("$dir/meminfo",
+		"MemTotal: 33554432 kB\nMemFree: 1048576 kB\nMemAvailable: " . $megabytes * 1024 . " kB\n");
+}
+
 sub mounted
 {
 	return grep { index($_, "$mounts/") == 0 }
@@ -116,6 +130,13 @@ SKIP:
 		'a failed mkfs is named');
 	is(mounted(), @names - 1, 'all other file systems are mounted after a failed mkfs');
 	is(devices(), 5, 'the failed file system has no device');
+
+	set_available(16383);
+	($code, $out, $err) = run_tool($dir, 'tools/mounts', 'create');
+	is( "$code$err",
+		qq{0tools/mounts: no mount "memory": less than 16 GB of memory are available\n},
+		'the large file system in memory needs memory');
+	is(mounted(), @names - 1, 'all other file systems are mounted without much memory');
 }
 
 SKIP:
