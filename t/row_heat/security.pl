@@ -112,4 +112,32 @@ my ($rc, $out, $err) = $node->psql(
 like($err, qr/together already|hardly take fewer pages|rows are moved/, 'the owner calls pack()');
 is(as_role($node, 'postgres', 'role_a', q{SELECT row_heat.cluster_by_heat('role_a.t', true)}),
 	't', 'the owner rewrites the table');
+
+# A role that loses the table during a call moves no further rows.
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE TABLE role_a.lost (id int PRIMARY KEY, pad text);
+INSERT INTO role_a.lost SELECT i, repeat('x', 1000) FROM generate_series(1, 2100) i;
+VACUUM ANALYZE role_a.lost;
+SQL
+as_role($node, 'postgres', 'role_a',
+	'SET enable_seqscan = off;'
+	  . join('', map { 'SELECT pad FROM role_a.lost WHERE id = ' . $_ * 14 . ';' } 1 .. 150))
+  for 1 .. 12;
+my $moved =
+  q{SELECT count(*) FROM role_a.lost WHERE xmin = (SELECT max(xmin::text::bigint)::text::xid FROM role_a.lost)};
+my $call = $node->background_psql(
+	'postgres',
+	on_error_stop => 0,
+	extra_params => [ '-U', 'role_a' ]);
+$call->query_until(qr/begun/, "\\echo begun\nCALL row_heat.pack('role_a.lost', 20);\n");
+ok($node->poll_query_until('postgres', "$moved HAVING count(*) = 100", '100'),
+	'the first 100 rows are moved');
+$node->safe_psql('postgres', 'ALTER TABLE role_a.lost OWNER TO role_b');
+$call->query('SELECT 1');
+like(
+	$call->{stderr},
+	qr/must be owner of table lost/,
+	'the call fails after the table has another owner');
+is($node->safe_psql('postgres', $moved), 100, 'the other rows stay');
+$call->quit;
 done_testing();
