@@ -190,6 +190,7 @@ def measure(
             log = clients.log().window(begin, end)
             done = log.count(0)
             return {
+                "limits": tpcc.limits_of(group),
                 "tps": done / (end - begin),
                 "p99_ms": float(numpy.percentile(log.latency, 99) * 1000),
                 "pages": load.pages(connection),
@@ -228,6 +229,7 @@ def compare(result: Result, options: Options, base: Cluster, keys: load.Keys, ro
         for number, variant in interleave(VARIANTS, options.pairs):
             running = (packed if variant == "packed" else base).copy_to(RUNNING)
             sample = measure(running, options, keys, rows, variant)
+            result.environment["limits"] = sample.pop("limits")
             result.samples.append(
                 {"keys": keys.name, "variant": variant, "round": number, **sample}
             )
@@ -330,7 +332,7 @@ def tpcc_loads(common: tpcc.Common, options: Options) -> tuple[workload.Load, wo
     )
 
 
-def of_tpcc(options: Options, stack: ExitStack) -> list[dict[str, Any]]:
+def of_tpcc(result: Result, options: Options, stack: ExitStack) -> None:
     """Measure the whole stack of TPC-C, with its rows in the order of load and of heat.
 
     Both databases have run the same transactions before, in which heat was recorded.
@@ -366,12 +368,11 @@ def of_tpcc(options: Options, stack: ExitStack) -> list[dict[str, Any]]:
     base.stop()
     packed = base.copy_to(f"{LOADED}-tpcc-packed")
     stack.callback(quietly, packed.remove)
-    samples: list[dict[str, Any]] = []
     for cluster in (base, packed):
         cluster.start({**libraries, "shared_buffers": "1GB", RATE: "0"})
         with cluster.connect(tpcc.DATABASE) as connection:
             if cluster is packed:
-                samples.append({"keys": "tpcc", "heat": rewrite_all(connection)})
+                result.samples.append({"keys": "tpcc", "heat": rewrite_all(connection)})
             connection.execute("VACUUM (FREEZE, ANALYZE)")
             connection.execute("CHECKPOINT")
         cluster.stop()
@@ -379,6 +380,7 @@ def of_tpcc(options: Options, stack: ExitStack) -> list[dict[str, Any]]:
         running = (packed if variant == "packed" else base).copy_to(RUNNING)
         with ExitStack() as inner:
             group = tpcc.limit(common, common.memory, running, inner)
+            result.environment["limits of TPC-C"] = tpcc.limits_of(group)
             inner.callback(quietly, running.remove)
             running.start(
                 {
@@ -405,8 +407,7 @@ def of_tpcc(options: Options, stack: ExitStack) -> list[dict[str, Any]]:
                 group.lift()
             with running.connect(tpcc.DATABASE) as connection:
                 check.check(connection, f"{variant}, run {number + 1}")
-        samples.append({"keys": "tpcc", "variant": variant, "round": number, **sample})
-    return samples
+        result.samples.append({"keys": "tpcc", "variant": variant, "round": number, **sample})
 
 
 def show(result: Result) -> None:
@@ -445,26 +446,39 @@ def show(result: Result) -> None:
                 ),
             ]
         )
-    result.table(
-        "Statements a second with limited memory and reads",
-        [
+    if rows:
+        result.table(
+            "Statements a second with limited memory and reads",
+            [
+                "keys",
+                "loaded",
+                "packed",
+                "ratio (interval)",
+                "reads, loaded",
+                "packed",
+                "hot pages",
+                "packed",
+            ],
+            rows,
             "keys",
-            "loaded",
-            "packed",
-            "ratio (interval)",
-            "reads, loaded",
-            "packed",
-            "hot pages",
-            "packed",
-        ],
-        rows,
-        "keys",
-    )
+        )
     switched = [sample for sample in result.samples if "rate" in sample]
     if switched:
         off, on, every = ([s["tps"] for s in switched if s["rate"] == rate] for rate in RECORDING)
-        result.ratio("recording", paired_ratio(on, off, result.seed))
-        result.ratio("recording.every_statement", paired_ratio(every, off, result.seed))
+        ratios = [paired_ratio(rates, off, result.seed) for rates in (on, every)]
+        for name, ratio in zip(("recording", "recording.every_statement"), ratios, strict=True):
+            result.ratio(name, ratio)
+        result.table(
+            "Statements a second with all rows in memory: medians",
+            ["fraction of recorded statements", "statements", "ratio (interval)"],
+            [
+                [f"{rate:g}", f"{numpy.median(rates):,.0f}", str(ratio)]
+                for rate, rates, ratio in zip(
+                    RECORDING, (off, on, every), ("", *ratios), strict=True
+                )
+            ],
+            "recording",
+        )
     for sample in result.samples:
         if "p99_ms" in sample and "p99_before_ms" in sample:
             result.metrics["move.p99_ms"] = sample["p99_ms"]
@@ -489,7 +503,7 @@ def show(result: Result) -> None:
                 name, paired_ratio(list(map(pick, packed)), list(map(pick, loaded)), result.seed)
             )
         result.table(
-            "TPC-C, whole stack, rows in the order of load and of heat: medians",
+            f"TPC-C, whole stack, {TPCC_MEMORY} MB of memory, rows in the order of load and of heat: medians",
             ["", *VARIANTS],
             [
                 [
@@ -512,7 +526,10 @@ def show(result: Result) -> None:
 
 def run(options: Options, names: tuple[str, ...], target: Path | None) -> None:
     result = Result("heat", options.seed, options.quick)
-    result.describe(**asdict(options))
+    # The memory of the environment is that of the machine.
+    described = asdict(options)
+    described["memory_limit"] = described.pop("memory")
+    result.describe(**described)
     rows = load.rows_for(options.memory, options.times, options.width)
     with session() as stack:
         base = Cluster(LOADED, bindir("dense"))
@@ -527,7 +544,7 @@ def run(options: Options, names: tuple[str, ...], target: Path | None) -> None:
             if not names or keys.name in names:
                 compare(result, options, base, keys, rows)
         if not names or "tpcc" in names:
-            result.samples += of_tpcc(options, stack)
+            of_tpcc(result, options, stack)
         if not names or "recording" in names or "move" in names:
             base.start({**SETTINGS, **MEASURED["packed"], "shared_buffers": "1GB"})
             if not names or "recording" in names:

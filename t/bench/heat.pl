@@ -53,6 +53,12 @@ is_deeply(
 	[ sort qw(tpcc.all zipf.099 drift uniform recording move.p99_ms) ],
 	'the result has a verdict on every bar');
 
+my $environment = $result->{environment};
+like($environment->{memory}, qr/^\d{4,} MB$/, 'the result has the memory of the machine');
+is($environment->{memory_limit}, 32, 'and the limit');
+like($environment->{$_}, qr/^(none|cgroup .*)$/, "the result has the $_")
+  foreach 'limits', 'limits of TPC-C';
+
 my %heat = map { ($_->{keys} => $_->{heat}) } grep { $_->{heat} } @$samples;
 for my $keys (qw(zipf.099 zipf.120 drift))
 {
