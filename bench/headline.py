@@ -9,8 +9,9 @@ from bench import picture, words
 from bench.tpcc.stages import WHOLE
 
 STUDY = "tpcc"
-# The ratio of throughput if each server has its best shared_buffers
+# The ratio of throughput if each server has its best settings, and the file that has it
 BEST = "tpmc.best_settings"
+BEST_FILE = f"{STUDY}-best"
 TEXT_COPY = re.compile(
     r"compact_text\.copy\.(?!tpcc$|text$|order_line$|stock$|customer$)\w+$", re.ASCII
 )
@@ -169,7 +170,7 @@ def find(results: Sequence[Mapping[str, Any]]) -> Headline | None:
 
     The usual result may have fewer stages than another one, in which case the stages come from the
     other one, and the figure of the usual result is one more bar.  If there is a result of servers
-    with their best shared_buffers, its figure is the last bar, and it gives the message.
+    with their best settings, it gives the message and the last bar instead.
     """
     usual = next((result for result in results if result["title"] == STUDY), None)
     if usual is None or "tpmc.all" not in usual["metrics"]:
@@ -184,7 +185,14 @@ def find(results: Sequence[Mapping[str, Any]]) -> Headline | None:
     ]
     # The usual result is the first of those with the same number of stages.
     source = max([usual, *alike], key=lambda result: len(_stages(result)))
-    best = next((result for result in alike if BEST in result["metrics"]), None)
+    best = next(
+        (
+            result
+            for result in alike
+            if result["title"] == f"{STUDY} ({BEST_FILE})" and BEST in result["metrics"]
+        ),
+        None,
+    )
     names = _stages(source)
     ratios = {name: source["metrics"][f"tpmc.{name}"] for name in names}
     prices = _prices(results, ratios)
@@ -198,19 +206,19 @@ def find(results: Sequence[Mapping[str, Any]]) -> Headline | None:
                 price=prices.get(name, ""),
             )
         )
-    if source is not usual or not names:
-        title = "all of it" if source is usual else f"all of it, {_minutes(usual)}"
-        stages.append(Stage(title, usual["metrics"]["tpmc.all"], *_interval(usual, "tpmc.all")))
     if best is not None:
         last = str(best["environment"].get("stages", "")).rpartition(", ")[2]
         stages.append(
             Stage(
-                f"best shared_buffers of each server, {_minutes(best)}",
+                f"best settings of each server, {_minutes(best)}",
                 best["metrics"][BEST],
                 *_interval(best, BEST),
                 price=prices.get(last, ""),
             )
         )
+    elif source is not usual or not names:
+        title = "all of it" if source is usual else f"all of it, {_minutes(usual)}"
+        stages.append(Stage(title, usual["metrics"]["tpmc.all"], *_interval(usual, "tpmc.all")))
     return Headline(
         _message(best or usual), stages, source, _minutes(source), _sizes(best or usual)
     )
@@ -222,7 +230,7 @@ def _message(result: Mapping[str, Any]) -> str:
     memory = (
         f"the same {environment['memory_limit']} MB of memory" if limited else "the same memory"
     )
-    best = ", each server with its best shared_buffers" if BEST in metrics else ""
+    best = ", each server with its best settings" if BEST in metrics else ""
     smaller = (
         f", and its database is {100 * (1 - metrics['size.database']):.0f} % smaller"
         if metrics.get("size.database", 1) < 1

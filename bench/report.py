@@ -22,14 +22,14 @@ from bench.studies import with_results
 # The figures at the top of the page: file of the result, metric, and description
 HEADLINES = (
     (
-        "tpcc-best",
+        headline.BEST_FILE,
         headline.BEST,
-        "TPC-C under a memory limit: New-Orders a minute, each server with its best `shared_buffers`, last stage to stock",
+        "TPC-C under a memory limit: New-Orders a minute, each server with its best settings, last stage to stock",
     ),
     (
         "tpcc",
         "tpmc.all",
-        "TPC-C under a memory limit: New-Orders a minute, equal `shared_buffers`, last stage to stock",
+        "TPC-C under a memory limit: New-Orders a minute, equal settings, last stage to stock",
     ),
     (
         "tpcc",
@@ -91,18 +91,18 @@ HEADLINES = (
 # text with places for the change and its interval
 FIGURES = (
     (
-        "tpcc-best",
+        headline.BEST_FILE,
         headline.BEST,
         "fewer",
         "more",
-        "{} New-Orders a minute{}: TPC-C, best `shared_buffers` of each server",
+        "{} New-Orders a minute{}: TPC-C, best settings of each server",
     ),
     (
         "tpcc",
         "tpmc.all",
         "fewer",
         "more",
-        "{} New-Orders a minute{}: TPC-C, equal `shared_buffers`, five features",
+        "{} New-Orders a minute{}: TPC-C, equal settings, with background vacuum",
     ),
     ("tpcc", "size.database", "smaller", "larger", "{} on disk{}: the database of this TPC-C"),
     (
@@ -163,7 +163,7 @@ class Results:
         return {
             result["anchor"]: result
             for result in self.proven()
-            if result["anchor"].startswith(result["study"])
+            if f"{result['anchor']}-".startswith(f"{result['study']}-")
         }
 
     def headlines(self) -> list[Headline]:

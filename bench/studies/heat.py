@@ -186,7 +186,9 @@ def measure(
                     connection, postmaster, device, group
                 )
                 wait(connection if maintain else None, begun + until)
-                end, after = time.time(), counters.snapshot(connection, postmaster, device, group)
+                # The last maintenance call may have outlived the clients.
+                end = min(time.time(), begun + until)
+                after = counters.snapshot(connection, postmaster, device, group)
             log = clients.log().window(begin, end)
             done = log.count(0)
             return {
