@@ -293,11 +293,12 @@ SQL
 	$client->quit;
 }
 
-# Clients change rows, others read few of them often, and rows are moved without end.
+# Clients change rows, others read few of them often, and rows are moved without end.  In each round,
+# other rows are hot, or later rounds would have nothing to move.
 my $ledger = PgDense::Ledger->new($node);
 my $hot_rows = $node->basedir . '/hot_rows.sql';
 append_to_file($hot_rows, <<'SQL');
-\set r random(1, 60)
+\set r random(1, 60) + 60 * :round
 \set k (:r * 7919) % 2000 + 1
 \set c random(0, 3)
 SELECT v FROM scattered WHERE c = :c AND k = :k;
@@ -310,6 +311,7 @@ for my $round (1 .. $rounds)
 	my $moves = '';
 	my @read = (
 		'pgbench', '--no-vacuum', '--protocol=prepared', "--file=$hot_rows",
+		"--define=round=$round",
 		$node->connstr('postgres') . " options='-c row_heat.sample_rate=1'");
 	command_ok([ @read, '--transactions=4000' ], "round $round: rows get hot");
 	$ledger->start;
