@@ -129,9 +129,9 @@ def _prices(results: Sequence[Mapping[str, Any]], ratios: Mapping[str, float]) -
     )
     return {
         "off": "the server has to be built with the patches",
-        "wal-direct": "programs that read WAL files have to read them from the device",
+        "wal-direct": "WAL files have to be read from the device",
         "compact-types": f"COPY of text takes {copy} as long" if copy else "COPY of text is slower",
-        "index-alignment": "a stock server cannot use such an index before REINDEX",
+        "index-alignment": "a stock server needs a REINDEX of such indexes",
         "vertical-partition-customer": f"CPU time on cold columns: reads {read}, writes {write}"
         if read and write
         else "statements on cold columns are slower",
@@ -210,7 +210,7 @@ def find(results: Sequence[Mapping[str, Any]]) -> Headline | None:
         last = str(best["environment"].get("stages", "")).rpartition(", ")[2]
         stages.append(
             Stage(
-                f"best settings of each server, {_minutes(best)}",
+                f"best settings, {_minutes(best)}",
                 best["metrics"][BEST],
                 *_interval(best, BEST),
                 price=prices.get(last, ""),
@@ -230,11 +230,11 @@ def _message(result: Mapping[str, Any]) -> str:
     memory = (
         f"the same {environment['memory_limit']} MB of memory" if limited else "the same memory"
     )
-    best = ", each server with its best settings" if BEST in metrics else ""
     smaller = (
         f", and its database is {100 * (1 - metrics['size.database']):.0f} % smaller"
         if metrics.get("size.database", 1) < 1
         else ""
     )
-    times = metrics[BEST] if best else metrics["tpmc.all"]
-    return f"With {memory}{best}, TPC-C completes {times:.2f} times as many New-Orders a minute as on stock PostgreSQL{smaller}."
+    if BEST in metrics:
+        return f"With {memory} and the best settings of each, pg_dense completes {metrics[BEST]:.2f} times as many New-Orders a minute as stock PostgreSQL{smaller}."
+    return f"With {memory}, TPC-C completes {metrics['tpmc.all']:.2f} times as many New-Orders a minute as on stock PostgreSQL{smaller}."

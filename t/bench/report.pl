@@ -382,8 +382,8 @@ for stage in first.stages:
 print(first.minutes, headline.find([short]), headline.find([long]).stages[-1].title, sep="; ")
 print(first.svg() == headline.find([other, short, long]).svg(), 1.7 in [stage.ratio for stage in first.stages])
 PYTHON
-With the same memory, each server with its best settings, TPC-C completes 2.25 times as many New-Orders a minute as on stock PostgreSQL, and its database is 50 % smaller. True
-best settings of each server, minutes 4 to 10 of a run; 2.25; no background vacuum; statistics of fewer blocks
+With the same memory and the best settings of each, pg_dense completes 2.25 times as many New-Orders a minute as stock PostgreSQL, and its database is 50 % smaller. True
+best settings, minutes 4 to 10 of a run; 2.25; no background vacuum; statistics of fewer blocks
 True
 With the same 400 MB of memory, TPC-C completes 1.70 times as many New-Orders a minute as on stock PostgreSQL.
 stock PostgreSQL; 1.00
