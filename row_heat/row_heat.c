@@ -101,7 +101,7 @@ rh_rank(PG_FUNCTION_ARGS)
 						  PG_ARGISNULL(i), typlen, typbyval);
 	}
 	heat = rh_lookup(hash, relation);
-	sum = heat.half[0] + heat.half[1];
+	sum = rh_total(heat);
 	if (sum == 0)
 		PG_RETURN_INT16(RH_COLD);
 

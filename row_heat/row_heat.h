@@ -27,6 +27,13 @@ typedef struct RhHeat
 	uint32		half[2];
 } RhHeat;
 
+/* Return the heat of both halves. */
+static inline uint32
+rh_total(RhHeat heat)
+{
+	return heat.half[0] + heat.half[1];
+}
+
 /* Unit of RhHeat: one sampled access.  Decay leaves fractions of it. */
 #define RH_ACCESS	4
 
@@ -61,6 +68,7 @@ extern void rh_count_relation(int number, Oid relid, int64 accesses);
 extern RhHeat rh_lookup(uint64 hash, int relation);
 extern RhRow *rh_rows_of(Oid relid, uint32 *n);
 extern bool rh_is_row(const RhRow *row, uint64 hash);
+extern int	rh_compare_tid(const void *a, const void *b);
 extern List *rh_counted_relations(void);
 extern double rh_relation_accesses(Oid relid);
 extern void rh_forget_all(void);

@@ -333,7 +333,7 @@ rh_sweep(uint8 now)
 
 		if (entry == 0)
 			continue;
-		if (heat.half[0] + heat.half[1] > 0)
+		if (rh_total(heat) > 0)
 			updated = rh_make_entry(rh_row_bits(entry), now, heat);
 		(void) pg_atomic_compare_exchange_u64(count, &entry, updated);
 	}
@@ -411,7 +411,7 @@ rh_count(uint64 hash, int relation, ItemPointer tid, int half, int accesses)
 	{
 		uint64		entry = pg_atomic_read_u64(&bucket->counts[i]);
 		RhHeat		present = rh_entry_heat(entry, now);
-		uint32		sum = present.half[0] + present.half[1];
+		uint32		sum = rh_total(present);
 
 		if (entry != 0 && rh_row_bits(entry) == row)
 		{
@@ -505,7 +505,7 @@ rh_rows_of(Oid relid, uint32 *n)
 			if (entry == 0 || place >> RH_PLACE_SHIFT != (uint64) (relation + 1))
 				continue;
 			heat = rh_entry_heat(entry, now);
-			if (heat.half[0] + heat.half[1] == 0)
+			if (rh_total(heat) == 0)
 				continue;
 			if (*n == allocated)
 			{
@@ -593,6 +593,14 @@ bool
 rh_is_row(const RhRow *row, uint64 hash)
 {
 	return (hash & (rh_shared->nbuckets - 1)) == row->bucket && rh_row_bits(hash) == row->row_bits;
+}
+
+/* qsort comparator of RhRow: by TID; rows at an unknown place come first */
+int
+rh_compare_tid(const void *a, const void *b)
+{
+	return ItemPointerCompare(unconstify(ItemPointerData *, &((const RhRow *) a)->tid),
+							  unconstify(ItemPointerData *, &((const RhRow *) b)->tid));
 }
 
 /* Return the OIDs of the relations of this database that have heat. */

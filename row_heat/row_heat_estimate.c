@@ -160,23 +160,6 @@ rh_accesses_of(const RhMembers *members, int chosen_by, double sum, double part)
 	return 1.0;
 }
 
-/* qsort comparator of RhRow: by block; rows at an unknown place come first */
-static int
-rh_compare_block(const void *a, const void *b)
-{
-	const RhRow *left = a;
-	const RhRow *right = b;
-	bool		left_valid = ItemPointerIsValid(&left->tid);
-	bool		right_valid = ItemPointerIsValid(&right->tid);
-
-	if (!left_valid || !right_valid)
-		return (int) left_valid - (int) right_valid;
-	if (ItemPointerGetBlockNumber(&left->tid) != ItemPointerGetBlockNumber(&right->tid))
-		return ItemPointerGetBlockNumber(&left->tid) < ItemPointerGetBlockNumber(&right->tid) ? -1 : 1;
-
-	return 0;
-}
-
 /* Sort the rows by block, and add up the heat of each block. */
 static void
 rh_add_up_pages(RhRow *rows, uint32 n, RhMembers *pages)
@@ -184,7 +167,7 @@ rh_add_up_pages(RhRow *rows, uint32 n, RhMembers *pages)
 	BlockNumber block = InvalidBlockNumber;
 
 	pages->heats = palloc_extended(Max(n, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
-	qsort(rows, n, sizeof(RhRow), rh_compare_block);
+	qsort(rows, n, sizeof(RhRow), rh_compare_tid);
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (!ItemPointerIsValid(&rows[i].tid))

@@ -115,35 +115,13 @@ typedef struct RhPack
 	RhKey		key;
 } RhPack;
 
-static uint32
-rh_sum(const RhRow *row)
-{
-	return row->heat.half[0] + row->heat.half[1];
-}
-
 static int
 rh_compare_heat(const void *a, const void *b)
 {
-	uint32		left = rh_sum(a);
-	uint32		right = rh_sum(b);
+	uint32		left = rh_total(((const RhRow *) a)->heat);
+	uint32		right = rh_total(((const RhRow *) b)->heat);
 
 	return left < right ? 1 : (left > right ? -1 : 0);
-}
-
-/* qsort comparator of RhRow: by TID; a TID that is not valid comes first */
-static int
-rh_compare_tid(const void *a, const void *b)
-{
-	const RhRow *left = a;
-	const RhRow *right = b;
-	BlockNumber left_block = ItemPointerGetBlockNumberNoCheck(&left->tid);
-	BlockNumber right_block = ItemPointerGetBlockNumberNoCheck(&right->tid);
-
-	if (left_block != right_block)
-		return left_block < right_block ? -1 : 1;
-
-	return (int) ItemPointerGetOffsetNumberNoCheck(&left->tid) -
-		(int) ItemPointerGetOffsetNumberNoCheck(&right->tid);
 }
 
 /*
