@@ -1,7 +1,6 @@
 """Hot rows stored together: what row_heat gains, and what its recording costs."""
 
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +13,6 @@ import psycopg
 from bench.heat import load
 from bench.lib import cgroup, counters, pgbench
 from bench.lib.bars import Bar, show_bars
-from bench.lib.console import progress
 from bench.lib.device import block_device
 from bench.lib.options import common, fill_in
 from bench.lib.paths import CLUSTERS, bindir, work
@@ -412,18 +410,22 @@ def of_tpcc(result: Result, options: Options, stack: ExitStack) -> None:
         result.samples.append({"keys": "tpcc", "variant": variant, "round": number, **sample})
 
 
-def show(result: Result) -> None:
-    measured = [sample for sample in result.samples if "variant" in sample]
+def by_variant(result: Result, keys: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the samples of these keys, or of TPC-C, by variant."""
+    return {
+        variant: [
+            sample
+            for sample in result.samples
+            if (sample.get("keys"), sample.get("variant")) == (keys, variant)
+        ]
+        for variant in VARIANTS
+    }
+
+
+def show_keys(result: Result) -> None:
     rows = []
     for keys in load.KEYS:
-        by = {
-            variant: [
-                sample
-                for sample in measured
-                if (sample["keys"], sample["variant"]) == (keys.name, variant)
-            ]
-            for variant in VARIANTS
-        }
+        by = by_variant(result, keys.name)
         if not by["packed"]:
             continue
         (heat,) = (s["heat"] for s in result.samples if "heat" in s and s["keys"] == keys.name)
@@ -464,23 +466,28 @@ def show(result: Result) -> None:
             rows,
             "keys",
         )
+
+
+def show_recording(result: Result) -> None:
     switched = [sample for sample in result.samples if "rate" in sample]
-    if switched:
-        off, on, every = ([s["tps"] for s in switched if s["rate"] == rate] for rate in RECORDING)
-        ratios = [paired_ratio(rates, off, result.seed) for rates in (on, every)]
-        for name, ratio in zip(("recording", "recording.every_statement"), ratios, strict=True):
-            result.ratio(name, ratio)
-        result.table(
-            "Statements a second with all rows in memory: medians",
-            ["fraction of recorded statements", "statements", "ratio (interval)"],
-            [
-                [f"{rate:g}", f"{numpy.median(rates):,.0f}", str(ratio)]
-                for rate, rates, ratio in zip(
-                    RECORDING, (off, on, every), ("", *ratios), strict=True
-                )
-            ],
-            "recording",
-        )
+    if not switched:
+        return
+    off, on, every = ([s["tps"] for s in switched if s["rate"] == rate] for rate in RECORDING)
+    ratios = [paired_ratio(rates, off, result.seed) for rates in (on, every)]
+    for name, ratio in zip(("recording", "recording.every_statement"), ratios, strict=True):
+        result.ratio(name, ratio)
+    result.table(
+        "Statements a second with all rows in memory: medians",
+        ["fraction of recorded statements", "statements", "ratio (interval)"],
+        [
+            [f"{rate:g}", f"{numpy.median(rates):,.0f}", str(ratio)]
+            for rate, rates, ratio in zip(RECORDING, (off, on, every), ("", *ratios), strict=True)
+        ],
+        "recording",
+    )
+
+
+def show_move(result: Result) -> None:
     for sample in result.samples:
         if "p99_ms" in sample and "p99_before_ms" in sample:
             result.metrics["move.p99_ms"] = sample["p99_ms"]
@@ -494,35 +501,42 @@ def show(result: Result) -> None:
                 ],
                 "move",
             )
-    of_tpcc_runs = [sample for sample in measured if sample["keys"] == "tpcc"]
-    if of_tpcc_runs:
-        loaded, packed = (
-            [sample for sample in of_tpcc_runs if sample["variant"] == variant]
-            for variant in VARIANTS
+
+
+def show_tpcc(result: Result) -> None:
+    loaded, packed = by_variant(result, "tpcc").values()
+    if not packed:
+        return
+    for name, pick in (("tpcc.all", tpcc.notpm), ("tpcc.reads", tpcc.reads)):
+        result.ratio(
+            name, paired_ratio(list(map(pick, packed)), list(map(pick, loaded)), result.seed)
         )
-        for name, pick in (("tpcc.all", tpcc.notpm), ("tpcc.reads", tpcc.reads)):
-            result.ratio(
-                name, paired_ratio(list(map(pick, packed)), list(map(pick, loaded)), result.seed)
-            )
-        result.table(
-            f"TPC-C, whole stack, {TPCC_MEMORY} MB of memory, rows in the order of load and of heat: medians",
-            ["", *VARIANTS],
+    result.table(
+        f"TPC-C, whole stack, {TPCC_MEMORY} MB of memory, rows in the order of load and of heat: medians",
+        ["", *VARIANTS],
+        [
             [
-                [
-                    title,
-                    *(f"{numpy.median(list(map(pick, runs))):,.2f}" for runs in (loaded, packed)),
-                ]
-                for title, pick in (
-                    ("New-Orders a minute", tpcc.notpm),
-                    ("device reads per New-Order", tpcc.reads),
-                    (
-                        "p99 of New-Order, ms",
-                        lambda sample: sample["latency_ms"]["new_order"]["p99"],
-                    ),
-                )
-            ],
-            "tpcc",
-        )
+                title,
+                *(f"{numpy.median(list(map(pick, runs))):,.2f}" for runs in (loaded, packed)),
+            ]
+            for title, pick in (
+                ("New-Orders a minute", tpcc.notpm),
+                ("device reads per New-Order", tpcc.reads),
+                (
+                    "p99 of New-Order, ms",
+                    lambda sample: sample["latency_ms"]["new_order"]["p99"],
+                ),
+            )
+        ],
+        "tpcc",
+    )
+
+
+def show(result: Result) -> None:
+    show_keys(result)
+    show_recording(result)
+    show_move(result)
+    show_tpcc(result)
     show_bars(result, BARS)
 
 
