@@ -40,11 +40,11 @@ rh_total(RhHeat heat)
 /* The columns that identify a row of a table */
 typedef struct RhKey
 {
+	Oid			index;			/* whose columns they are */
 	Oid			relid;
+	uint64		seed;			/* rh_key_seed(relid) */
 	int			natts;
 	AttrNumber	attnums[INDEX_MAX_KEYS];
-	int16		typlens[INDEX_MAX_KEYS];
-	bool		typbyvals[INDEX_MAX_KEYS];
 } RhKey;
 
 /* A row with heat, and the place at which it was seen last */

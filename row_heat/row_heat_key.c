@@ -43,6 +43,15 @@ rh_is_recorded(Relation rel)
 }
 
 /*
+ * Keys that were used last, each at a place that a hash of its index chooses.
+ * An index with this OID has the same columns as long as it exists, so no key
+ * becomes invalid.
+ */
+#define RH_KEYS			32
+
+static RhKey rh_keys[RH_KEYS];
+
+/*
  * Set *key to the columns of the primary key of the relation, or else of the
  * index that is its replica identity.  Return false if it has neither.  Lock no
  * index, because the caller may be a statement of an application.
@@ -51,6 +60,7 @@ bool
 rh_key_init(RhKey *key, Relation rel)
 {
 	Oid			index = compat_primary_key(rel);
+	RhKey	   *last;
 	HeapTuple	tuple;
 	Form_pg_index form;
 
@@ -58,23 +68,29 @@ rh_key_init(RhKey *key, Relation rel)
 		index = RelationGetReplicaIndex(rel);
 	if (!OidIsValid(index))
 		return false;
+	last = &rh_keys[murmurhash32(index) % RH_KEYS];
+	if (last->index == index && last->relid == RelationGetRelid(rel))
+	{
+		*key = *last;
+		return true;
+	}
+
 	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	form = (Form_pg_index) GETSTRUCT(tuple);
+	memset(key, 0, sizeof(RhKey));
+	key->index = index;
 	key->relid = RelationGetRelid(rel);
+	key->seed = rh_key_seed(key->relid);
 	key->natts = form->indnkeyatts;
 	for (int i = 0; i < key->natts; i++)
 	{
-		AttrNumber	attnum = form->indkey.values[i];
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
-
-		Assert(attnum > 0);
-		key->attnums[i] = attnum;
-		key->typlens[i] = att->attlen;
-		key->typbyvals[i] = att->attbyval;
+		key->attnums[i] = form->indkey.values[i];
+		Assert(key->attnums[i] > 0);
 	}
 	ReleaseSysCache(tuple);
+	*last = *key;
 
 	return true;
 }
@@ -118,14 +134,15 @@ rh_key_add(uint64 hash, Datum value, bool isnull, int16 typlen, bool typbyval)
 uint64
 rh_key_hash(const RhKey *key, TupleTableSlot *slot)
 {
-	uint64		hash = rh_key_seed(key->relid);
+	uint64		hash = key->seed;
 
 	for (int i = 0; i < key->natts; i++)
 	{
 		bool		isnull;
 		Datum		value = slot_getattr(slot, key->attnums[i], &isnull);
+		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, key->attnums[i] - 1);
 
-		hash = rh_key_add(hash, value, isnull, key->typlens[i], key->typbyvals[i]);
+		hash = rh_key_add(hash, value, isnull, att->attlen, att->attbyval);
 	}
 
 	return hash;

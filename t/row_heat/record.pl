@@ -50,6 +50,31 @@ sub records
 	return $err;
 }
 
+# is_even(TABLE, NUMBER, SCRIPT, WHAT) - run the script so often.  Test that no row is moved, although
+# some rows happen to have more recorded accesses than others.
+sub is_even
+{
+	my ($table, $number, $script, $what) = @_;
+	my $file = $node->basedir . "/$table.sql";
+	append_to_file($file, $script);
+	$node->command_ok(
+		[
+			'pgbench', '--no-vacuum',
+			'--protocol=prepared', "--file=$file",
+			'--random-seed=1', "--transactions=$number",
+			'postgres'
+		],
+		"$what: $number accesses");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT accesses, gain FROM row_heat.relations WHERE relation = '$table'::regclass"),
+		"$number|f",
+		"$what: no gain");
+	my ($rc, $out, $err) = $node->psql('postgres', "CALL row_heat.pack('$table')");
+	like($err, qr/no row of table "$table" is moved/, "$what: no row is moved");
+	return;
+}
+
 records('SELECT pad FROM t WHERE id = 1', 1, 'an index scan');
 records('SELECT count(pad) FROM t WHERE v BETWEEN 1 AND 10', 10, 'a range of an index');
 records('SET enable_indexscan = off; SELECT pad FROM t WHERE id = 1', 1, 'a bitmap scan');
@@ -68,6 +93,36 @@ records(q{INSERT INTO t VALUES (1, 1, '') ON CONFLICT (id) DO UPDATE SET pad = '
 records('SELECT 1 / (id - 3) FROM t WHERE id BETWEEN 1 AND 5 AND pad IS NOT NULL',
 	2, 'the rows before an error');
 records('SET row_heat.sample_rate = 0; SELECT pad FROM t WHERE id = 1', 0, 'no rate');
+# The rate is the probability of each statement.  20,000 statements at a rate of 0.1: the standard
+# deviation is 42.
+my $loop = <<'SQL';
+DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM pad FROM t WHERE id = 1; END LOOP; END $$;
+SQL
+my $before = accesses('t');
+$node->safe_psql('postgres', "SET row_heat.sample_rate = 0.1; $loop");
+my $sampled = accesses('t') - $before;
+cmp_ok($sampled, '>', 1750, "a rate of 0.1: enough of 20,000 statements are recorded");
+cmp_ok($sampled, '<', 2250, "a rate of 0.1: not too many of 20,000 statements are recorded");
+
+# The same for the first statement of a session: 600 sessions at a rate of 0.25, deviation 11
+my $script = $node->basedir . '/first.sql';
+append_to_file($script, "SELECT pad FROM t WHERE id = 1;\n");
+$before = accesses('t');
+{
+	local $ENV{PGOPTIONS} = '-c row_heat.sample_rate=0.25';
+	$node->command_ok([ qw(pgbench -n --connect -t 600 -f), $script, 'postgres' ],
+		'600 sessions of one statement');
+}
+$sampled = accesses('t') - $before;
+cmp_ok($sampled, '>', 90, 'first statements of sessions are recorded');
+cmp_ok($sampled, '<', 210, 'but not too many of them');
+records(<<'SQL', 1, 'a new rate counts from the next statement on');
+SET row_heat.sample_rate = 0.000000001;
+SELECT pad FROM t WHERE id = 1;
+SET row_heat.sample_rate = 1;
+SELECT pad FROM t WHERE id = 1;
+SQL
+
 records(<<'SQL', 2, 'a cursor that is read in part, and closed by an error');
 BEGIN;
 DECLARE c CURSOR FOR SELECT pad FROM t ORDER BY id;
@@ -207,21 +262,48 @@ CREATE TABLE even (id int PRIMARY KEY, pad text);
 INSERT INTO even SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i;
 VACUUM ANALYZE even;
 SQL
-my $even = $node->basedir . '/even.sql';
-append_to_file($even, "\\set id random(1, 20000)\nSELECT pad FROM even WHERE id = :id;\n");
-$node->command_ok(
-	[
-		'pgbench', '--no-vacuum',
-		'--protocol=prepared', "--file=$even",
-		'--random-seed=1', '--transactions=40000',
-		'postgres'
-	],
-	'40,000 accesses to rows that are equally hot');
-is( $node->safe_psql(
-		'postgres',
-		q{SELECT accesses, gain FROM row_heat.relations WHERE relation = 'even'::regclass}),
-	'40000|f',
-	'are not a reason to move rows');
+is_even(
+	'even', 40000,
+	"\\set id random(1, 20000)\nSELECT pad FROM even WHERE id = :id;\n",
+	'a table with more rows than entries');
+
+# The same, with a row for each entry, but beside many rows that are used once.  A row that happened
+# to get its entry early has more heat than one that got it late.
+$node->safe_psql('postgres', <<'SQL');
+SELECT row_heat.reset();
+CREATE TABLE crowded (id int PRIMARY KEY, pad text);
+INSERT INTO crowded SELECT i, repeat('x', 50) FROM generate_series(1, 4000) i;
+CREATE TABLE others (id int PRIMARY KEY, pad text);
+INSERT INTO others SELECT i, '' FROM generate_series(1, 500000) i;
+VACUUM ANALYZE crowded, others;
+SQL
+is_even('crowded', 60000, <<'SQL', 'a table beside rows that are used once');
+\set id random(1, 4000)
+\set other random(1, 499992)
+SELECT pad FROM crowded WHERE id = :id;
+SELECT count(pad) FROM others WHERE id BETWEEN :other AND :other + 7;
+SQL
+
+# Few accesses: by chance, some pages have a row that looks hot among its neighbours.
+$node->append_conf('postgresql.conf', 'row_heat.memory = 1MB');
+$node->restart;
+for my $few (
+	[ 'ten_a_page', 700, 10000, 10000 ],
+	[ 'four_a_page', 1900, 4000, 4000 ],
+	[ 'rarely', 700, 10000, 1000 ])
+{
+	my ($table, $width, $rows, $number) = @$few;
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table (id int PRIMARY KEY, pad text);
+ALTER TABLE $table ALTER pad SET STORAGE EXTERNAL;
+INSERT INTO $table SELECT i, repeat('x', $width) FROM generate_series(1, $rows) i;
+VACUUM ANALYZE $table;
+SQL
+	is_even(
+		$table, $number,
+		"\\set id random(1, $rows)\nSELECT pad FROM $table WHERE id = :id;\n",
+		"table $table, with as many accesses as rows or fewer");
+}
 
 # A session that preloads the library itself; before 17, there is no memory then.
 $node->append_conf('postgresql.conf', <<'CONF');
