@@ -476,27 +476,22 @@ rh_lookup(uint64 hash, int relation)
 }
 
 /*
- * Return the rows of the relation that have heat, and set *n to their number.
- * The TID of a row is not valid if its place is unknown.
+ * Store in rows[] at most "allocated" rows of the relation of that number that
+ * have heat, and return their number.  If rows is null, count them only.
  */
-RhRow *
-rh_rows_of(Oid relid, uint32 *n)
+static uint32
+rh_find_rows_of(int relation, RhRow *rows, uint32 allocated)
 {
-	int			relation = rh_relation_number(relid, false);
-	uint32		allocated = 1024;
-	RhRow	   *rows = palloc(allocated * sizeof(RhRow));
+	uint32		n = 0;
 	uint8		now = rh_period();
 
-	*n = 0;
-	if (relation < 0)
-		return rows;
 	for (uint32 i = 0; i < rh_shared->nbuckets; i++)
 	{
 		RhBucket   *bucket = &rh_shared->buckets[i];
 
 		if (i % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		for (int way = 0; way < RH_WAYS; way++)
+		for (int way = 0; way < RH_WAYS && n < allocated; way++)
 		{
 			uint64		entry = pg_atomic_read_u64(&bucket->counts[way]);
 			uint64		place = pg_atomic_read_u64(&bucket->places[way]);
@@ -507,18 +502,33 @@ rh_rows_of(Oid relid, uint32 *n)
 			heat = rh_entry_heat(entry, now);
 			if (rh_total(heat) == 0)
 				continue;
-			if (*n == allocated)
+			if (rows != NULL)
 			{
-				allocated *= 2;
-				rows = repalloc_huge(rows, allocated * sizeof(RhRow));
+				rows[n].heat = heat;
+				rows[n].row_bits = (uint16) rh_row_bits(entry);
+				rows[n].bucket = i;
+				ItemPointerSet(&rows[n].tid, (BlockNumber) (place >> 16), (OffsetNumber) place);
 			}
-			rows[*n].heat = heat;
-			rows[*n].row_bits = (uint16) rh_row_bits(entry);
-			rows[*n].bucket = i;
-			ItemPointerSet(&rows[*n].tid, (BlockNumber) (place >> 16), (OffsetNumber) place);
-			(*n)++;
+			n++;
 		}
 	}
+
+	return n;
+}
+
+/*
+ * Return the rows of the relation that have heat, and set *n to their number.
+ * The TID of a row is not valid if its place is unknown.
+ */
+RhRow *
+rh_rows_of(Oid relid, uint32 *n)
+{
+	int			relation = rh_relation_number(relid, false);
+	uint32		counted = relation < 0 ? 0 : rh_find_rows_of(relation, NULL, PG_UINT32_MAX);
+	RhRow	   *rows = palloc_extended(Max(counted, 1) * sizeof(RhRow), MCXT_ALLOC_HUGE);
+
+	/* leave out what other processes have added since */
+	*n = counted == 0 ? 0 : rh_find_rows_of(relation, rows, counted);
 
 	return rows;
 }
