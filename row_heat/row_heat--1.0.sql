@@ -208,7 +208,8 @@ BEGIN
 END $$;
 
 CREATE PROCEDURE row_heat.pack(relation regclass, rows_per_second integer DEFAULT 1000,
-	max_rows bigint DEFAULT NULL, published boolean DEFAULT false)
+	max_rows bigint DEFAULT NULL, published boolean DEFAULT false,
+	cached_only boolean DEFAULT false)
 AS 'MODULE_PATHNAME', 'rh_pack'
 LANGUAGE C;
 
@@ -217,5 +218,5 @@ COMMENT ON FUNCTION row_heat.advise(regclass) IS
 COMMENT ON FUNCTION row_heat.reset() IS 'forget the heat of all rows, in all databases';
 COMMENT ON FUNCTION row_heat.cluster_by_heat(regclass, boolean) IS
 	'rewrite a table so that its hot rows come first, under an exclusive lock';
-COMMENT ON PROCEDURE row_heat.pack(regclass, integer, bigint, boolean) IS
+COMMENT ON PROCEDURE row_heat.pack(regclass, integer, bigint, boolean, boolean) IS
 	'move hot rows of a table to pages of their own while the table is in use';

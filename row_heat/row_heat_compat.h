@@ -15,6 +15,7 @@
 
 #include "access/hio.h"
 #include "bundle_compat.h"
+#include "storage/buf_internals.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
 
@@ -52,6 +53,17 @@ compat_file_number(Relation rel)
 	return rel->rd_locator.relNumber;
 #else
 	return rel->rd_node.relNode;
+#endif
+}
+
+/* Set the tag to that of a block of the relation. */
+static inline void
+compat_init_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(tag, &rel->rd_locator, MAIN_FORKNUM, block);
+#else
+	INIT_BUFFERTAG(*tag, rel->rd_node, MAIN_FORKNUM, block);
 #endif
 }
 

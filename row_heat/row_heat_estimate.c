@@ -68,6 +68,23 @@ static const double rh_hot_shares[] = {0.9, 0.8, 0.7, 0.6, 0.5};
 #define RH_WORTHWHILE		0.8
 #define RH_DISTRUST			0.5
 
+/*
+ * Beside pages that are packed, the hot rows may take a small part of the
+ * accesses.  It pays to move them if this saves so many pages, and if they take
+ * so many of the recorded accesses, and such a part of those to the whole table.
+ */
+static const double rh_loose_shares[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1};
+
+#define RH_LOOSE_PAGES		2
+#define RH_LOOSE_ACCESSES	100
+#define RH_LOOSE_PART		0.01
+
+/* A packed page is one of hot rows if it has so many times the mean heat */
+#define RH_HOT				4
+
+/* Let both halves choose */
+#define RH_BOTH				(-1)
+
 /* The rows, or the pages, of a table */
 typedef struct RhMembers
 {
@@ -160,26 +177,214 @@ rh_accesses_of(const RhMembers *members, int chosen_by, double sum, double part)
 	return 1.0;
 }
 
-/* Sort the rows by block, and add up the heat of each block. */
-static void
-rh_add_up_pages(RhRow *rows, uint32 n, RhMembers *pages)
+/* Return the end of the rows that are in the same page as rows[begin]. */
+static uint32
+rh_end_of_page(const RhRow *rows, uint32 n, uint32 begin)
 {
-	BlockNumber block = InvalidBlockNumber;
+	uint32		end = begin + 1;
 
-	pages->heats = palloc_extended(Max(n, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
-	qsort(rows, n, sizeof(RhRow), rh_compare_tid);
+	while (end < n &&
+		   ItemPointerGetBlockNumberNoCheck(&rows[end].tid) == ItemPointerGetBlockNumberNoCheck(&rows[begin].tid) &&
+		   ItemPointerIsValid(&rows[end].tid) == ItemPointerIsValid(&rows[begin].tid))
+		end++;
+
+	return end;
+}
+
+/*
+ * Return true if the page of these rows is packed: its heat is spread over at
+ * least half of its rows.  The square of the sum, divided by the sum of the
+ * squares, is the number of rows if all are equally hot, and 1 if only one of
+ * them is hot.  Counts differ by chance: if rows are equally hot, the variance of
+ * their counts is the mean.  So subtract each count from its square.  Look at the
+ * heat of one half, or at that of RH_BOTH.  Set *sum to the heat of the page.
+ */
+static bool
+rh_is_spread(const RhRow *rows, uint32 n, int half, double rows_in_page, double *sum)
+{
+	double		squares = 0;
+
+	*sum = 0;
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (!ItemPointerIsValid(&rows[i].tid))
-			continue;
-		if (pages->n == 0 || ItemPointerGetBlockNumber(&rows[i].tid) != block)
-		{
-			block = ItemPointerGetBlockNumber(&rows[i].tid);
-			memset(&pages->heats[pages->n++], 0, sizeof(RhHeat));
-		}
-		for (int half = 0; half < 2; half++)
-			pages->heats[pages->n - 1].half[half] += rows[i].heat.half[half];
+		double		heat = half == RH_BOTH ? rh_total(rows[i].heat) : rows[i].heat.half[half];
+
+		*sum += heat;
+		squares += heat * Max(heat - RH_ACCESS, 0);
 	}
+
+	return *sum > 0 && *sum * *sum >= squares * rows_in_page / 2;
+}
+
+/*
+ * Drop the rows of pages that are packed.  Return the last of these pages that
+ * has hot rows: new pages are added at the end, so it may have room.  *whole is
+ * the estimate of the whole table.
+ */
+BlockNumber
+rh_drop_packed(RhRow *rows, uint32 *n, const RhEstimate *whole)
+{
+	double		rows_in_page = whole->rows / whole->pages;
+	BlockNumber last = InvalidBlockNumber;
+	uint32		kept = 0;
+
+	qsort(rows, *n, sizeof(RhRow), rh_compare_tid);
+	for (uint32 begin = 0, end; begin < *n; begin = end)
+	{
+		double		heat;
+
+		end = rh_end_of_page(rows, *n, begin);
+		if (ItemPointerIsValid(&rows[begin].tid) &&
+			rh_is_spread(&rows[begin], end - begin, RH_BOTH, rows_in_page, &heat))
+		{
+			if (heat * whole->pages >= RH_HOT * whole->accesses * RH_ACCESS &&
+				ItemPointerGetBlockNumber(&rows[begin].tid) < whole->pages)
+				last = ItemPointerGetBlockNumber(&rows[begin].tid);
+		}
+		else
+		{
+			for (uint32 i = begin; i < end; i++)
+				rows[kept++] = rows[i];
+		}
+	}
+	*n = kept;
+
+	return last;
+}
+
+/*
+ * Fill both arrays of members with the heat of the rows, and with that of their
+ * pages.  The rows are in the order of their TIDs.  If "half" is not RH_BOTH,
+ * leave out pages that this half shows to be packed, and return their number.
+ */
+static double
+rh_add_up(const RhRow *found, uint32 n, int half, double rows_in_page, RhMembers *rows, RhMembers *pages)
+{
+	uint32		blocks = 0;
+	double		packed = 0;
+	double		heat;
+
+	for (uint32 begin = 0; begin < n; begin = rh_end_of_page(found, n, begin))
+		blocks++;
+	rows->heats = palloc_extended(Max(n, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
+	pages->heats = palloc_extended(Max(blocks, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
+	for (uint32 begin = 0, end; begin < n; begin = end)
+	{
+		bool		known = ItemPointerIsValid(&found[begin].tid);
+		RhHeat		page = {{0, 0}};
+
+		end = rh_end_of_page(found, n, begin);
+		if (half != RH_BOTH)
+		{
+			/* rows at an unknown place may be in packed pages */
+			if (!known)
+				continue;
+			if (rh_is_spread(&found[begin], end - begin, half, rows_in_page, &heat))
+			{
+				packed++;
+				continue;
+			}
+		}
+		for (uint32 i = begin; i < end; i++)
+		{
+			rows->heats[rows->n++] = found[i].heat;
+			page.half[0] += found[i].heat.half[0];
+			page.half[1] += found[i].heat.half[1];
+		}
+		if (known)
+			pages->heats[pages->n++] = page;
+	}
+
+	return packed;
+}
+
+/* Return the sum of the heat of the members in one half. */
+static double
+rh_sum(const RhMembers *members, int half)
+{
+	double		sum = 0;
+
+	for (uint32 i = 0; i < members->n; i++)
+		sum += members->heats[i].half[half];
+
+	return sum;
+}
+
+/*
+ * Return how many of the hottest rows it pays to move, of those in pages that
+ * are not packed, or 0 if it does not pay.  *whole is the estimate of the whole
+ * table.
+ *
+ * The half that chooses rows also finds the packed pages.  So the other half
+ * remains an independent sample.
+ */
+double
+rh_estimate_loose(Relation rel, const RhEstimate *whole)
+{
+	double		hot_rows[lengthof(rh_loose_shares)] = {0};
+	double		now[lengthof(rh_loose_shares)] = {0};
+	double		packed[lengthof(rh_loose_shares)] = {0};
+	double		accesses = 0;
+	double		unknown = 0;
+	double		saved = 0;
+	double		found_rows = 0;
+	double		rows_in_page = whole->rows / whole->pages;
+	double		missing = whole->accesses * RH_ACCESS;
+	uint32		n;
+	RhRow	   *found = rh_rows_of(RelationGetRelid(rel), &n);
+
+	qsort(found, n, sizeof(RhRow), rh_compare_tid);
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (ItemPointerIsValid(&found[i].tid))
+			missing -= rh_total(found[i].heat);
+	}
+	missing = Max(missing, 0);
+	for (int half = 0; half < 2; half++)
+	{
+		RhMembers	rows = {0};
+		RhMembers	pages = {0};
+		double		dropped = rh_add_up(found, n, half, rows_in_page, &rows, &pages);
+		double		sum = rh_sum(&rows, 1 - half);
+		double		rest;
+
+		rows.total = Max(Max(whole->rows - dropped * rows_in_page, rows.n), 1);
+		pages.total = Max(Max(whole->pages - dropped, pages.n), 1);
+		/* heat of rows without an entry or a place, in the half that measures */
+		rest = missing / 2 * Min(rows.total / whole->rows, 1);
+		rows.spread = rest / rows.total;
+		pages.spread = rest / pages.total;
+		accesses += sum + rest;
+		unknown += sum + rest > 0 ? rest / (sum + rest) / 2 : 0.5;
+		qsort_arg(rows.heats, rows.n, sizeof(RhHeat), rh_compare, &half);
+		qsort_arg(pages.heats, pages.n, sizeof(RhHeat), rh_compare, &half);
+		for (int i = 0; i < (int) lengthof(rh_loose_shares); i++)
+		{
+			double		hot = rh_members_for(&rows, half, sum, rh_loose_shares[i]);
+
+			hot_rows[i] += hot / 2;
+			packed[i] += hot / rows.total * pages.total / 2;
+			now[i] += rh_members_for(&pages, half, sum, rh_loose_shares[i]) / 2;
+		}
+		pfree(rows.heats);
+		pfree(pages.heats);
+	}
+	pfree(found);
+
+	for (int i = 0; i < (int) lengthof(rh_loose_shares); i++)
+	{
+		double		taken = rh_loose_shares[i] * accesses / RH_ACCESS;
+
+		if (packed[i] > (RH_WORTHWHILE - RH_DISTRUST * unknown) * now[i] ||
+			now[i] - packed[i] < RH_LOOSE_PAGES ||
+			taken < RH_LOOSE_ACCESSES || taken < RH_LOOSE_PART * whole->accesses ||
+			now[i] - packed[i] <= saved)
+			continue;
+		saved = now[i] - packed[i];
+		found_rows = hot_rows[i];
+	}
+
+	return found_rows;
 }
 
 /*
@@ -197,6 +402,7 @@ rh_estimate(Relation rel, RhEstimate *estimate)
 	double		missing = 0;
 	double		allvisfrac;
 	BlockNumber npages;
+	uint32		n;
 	RhRow	   *found;
 
 	memset(estimate, 0, sizeof(RhEstimate));
@@ -211,25 +417,21 @@ rh_estimate(Relation rel, RhEstimate *estimate)
 		return;
 	}
 
-	found = rh_rows_of(RelationGetRelid(rel), &rows.n);
+	found = rh_rows_of(RelationGetRelid(rel), &n);
 
 	/*
 	 * if statistics are older than the rows, assume that they have their
 	 * usual width
 	 */
-	if (estimate->rows < rows.n)
-		estimate->rows = Max(rows.n, floor(estimate->pages * (BLCKSZ - SizeOfPageHeaderData) /
-										   (get_rel_data_width(rel, NULL) + sizeof(ItemIdData) +
-											MAXALIGN(SizeofHeapTupleHeader))));
-	rh_add_up_pages(found, rows.n, &pages);
-	rows.heats = palloc_extended(Max(rows.n, 1) * sizeof(RhHeat), MCXT_ALLOC_HUGE);
-	for (uint32 i = 0; i < rows.n; i++)
-	{
-		rows.heats[i] = found[i].heat;
-		for (int half = 0; half < 2; half++)
-			sums[half] += found[i].heat.half[half];
-	}
+	if (estimate->rows < n)
+		estimate->rows = Max(n, floor(estimate->pages * (BLCKSZ - SizeOfPageHeaderData) /
+									  (get_rel_data_width(rel, NULL) + sizeof(ItemIdData) +
+									   MAXALIGN(SizeofHeapTupleHeader))));
+	qsort(found, n, sizeof(RhRow), rh_compare_tid);
+	(void) rh_add_up(found, n, RH_BOTH, 0, &rows, &pages);
 	pfree(found);
+	for (int half = 0; half < 2; half++)
+		sums[half] = rh_sum(&rows, half);
 	if (sums[0] > 0 && sums[1] > 0)
 	{
 		missing = Max(estimate->accesses * RH_ACCESS - sums[0] - sums[1], 0);

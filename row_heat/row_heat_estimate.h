@@ -13,6 +13,7 @@
 #ifndef ROW_HEAT_ESTIMATE_H
 #define ROW_HEAT_ESTIMATE_H
 
+#include "row_heat.h"
 #include "utils/rel.h"
 
 /* Shares of the rows whose accesses are estimated */
@@ -33,5 +34,7 @@ typedef struct RhEstimate
 } RhEstimate;
 
 extern void rh_estimate(Relation rel, RhEstimate *estimate);
+extern double rh_estimate_loose(Relation rel, const RhEstimate *whole);
+extern BlockNumber rh_drop_packed(RhRow *rows, uint32 *n, const RhEstimate *whole);
 
 #endif							/* ROW_HEAT_ESTIMATE_H */

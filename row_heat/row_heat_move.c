@@ -23,7 +23,9 @@
  *
  * A page is packed if at least half of its rows are hot.  The rows of packed
  * pages stay.  So a second call moves only what has become hot since the first,
- * and begins with a packed page that has room.
+ * and begins with a packed page that has room.  If it does not pay for the whole
+ * table, look only at pages whose heat is not spread over half of their rows, see
+ * rh_estimate_loose().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -112,6 +114,7 @@ typedef struct RhPack
 	int			in_batch;
 	int			number;			/* of the relation in the table of heat */
 	bool		published;		/* allow tables that a publication has */
+	bool		cached_only;	/* leave out rows that are not in memory */
 	RhKey		key;
 } RhPack;
 
@@ -125,9 +128,20 @@ rh_compare_heat(const void *a, const void *b)
 }
 
 /*
+ * Let a packed page be the target if it is the last one.  Pages of hot rows are
+ * added at the end, so it may have room.
+ */
+static void
+rh_propose_target(RhPack *pack, BlockNumber block)
+{
+	if (block != InvalidBlockNumber &&
+		(pack->target == InvalidBlockNumber || pack->target < block))
+		pack->target = block;
+}
+
+/*
  * Return true if the page of that row is packed.  If it is not full, it is
- * packed with fewer hot rows than rh_find_rows() asks for.  Pages of hot rows
- * are added at the end, so let the last packed page be the target.
+ * packed with fewer hot rows than rh_find_rows() asks for.
  */
 static bool
 rh_is_packed(Relation rel, RhPack *pack, const RhRow *row)
@@ -146,8 +160,8 @@ rh_is_packed(Relation rel, RhPack *pack, const RhRow *row)
 	entry->known = true;
 	entry->packed = entry->hot * 2 >= PageGetMaxOffsetNumber(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
-	if (entry->packed && (pack->target == InvalidBlockNumber || pack->target < block))
-		pack->target = block;
+	if (entry->packed)
+		rh_propose_target(pack, block);
 
 	return entry->packed;
 }
@@ -164,6 +178,7 @@ rh_find_rows(Relation rel, RhPack *pack)
 	uint32		n;
 	uint32		kept = 0;
 	double		rows_in_page;
+	double		hot_rows;
 	HASHCTL		ctl;
 
 	rh_estimate(rel, &estimate);
@@ -172,7 +187,10 @@ rh_find_rows(Relation rel, RhPack *pack)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no heat is recorded for table \"%s\"", RelationGetRelationName(rel)),
 				 errhint("Load row_heat by session_preload_libraries, and run the application for a while.")));
-	if (!estimate.gain)
+
+	/* if it does not pay for the whole table, look at part of its pages */
+	hot_rows = estimate.gain ? estimate.hot_rows : rh_estimate_loose(rel, &estimate);
+	if (hot_rows <= 0)
 	{
 		ereport(NOTICE,
 				(errmsg("no row of table \"%s\" is moved, because its hot rows would hardly take fewer pages",
@@ -183,8 +201,10 @@ rh_find_rows(Relation rel, RhPack *pack)
 	}
 
 	rows = rh_rows_of(RelationGetRelid(rel), &n);
+	if (!estimate.gain)
+		rh_propose_target(pack, rh_drop_packed(rows, &n, &estimate));
 	qsort(rows, n, sizeof(RhRow), rh_compare_heat);
-	n = (uint32) Min((double) n, ceil(estimate.hot_rows));
+	n = (uint32) Min((double) n, ceil(hot_rows));
 
 	/*
 	 * Drop rows at an unknown place and the rows of pages that are packed,
@@ -212,8 +232,7 @@ rh_find_rows(Relation rel, RhPack *pack)
 			end++;
 		if (end - begin >= rows_in_page / 2)
 		{
-			/* new pages are added at the end, so the last one may have room */
-			pack->target = block;
+			rh_propose_target(pack, block);
 			continue;
 		}
 		page = hash_search(pack->pages, &block, HASH_ENTER, NULL);
@@ -249,6 +268,23 @@ rh_room(Relation rel, BlockNumber block)
 	UnlockReleaseBuffer(buffer);
 
 	return room;
+}
+
+/* Return true if the page is in shared buffers at the moment. */
+static bool
+rh_is_cached(Relation rel, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	int			buffer;
+
+	compat_init_buffer_tag(&tag, rel, block);
+	hash = BufTableHashCode(&tag);
+	LWLockAcquire(BufMappingPartitionLock(hash), LW_SHARED);
+	buffer = BufTableLookup(&tag, hash);
+	LWLockRelease(BufMappingPartitionLock(hash));
+
+	return buffer >= 0;
 }
 
 /*
@@ -320,8 +356,8 @@ rh_find_version(Relation rel, const RhPack *pack, const RhRow *row, TupleTableSl
 }
 
 /*
- * Move a row to the target page.  Return false if the row is gone, is in use, or
- * is in a page with much room.
+ * Move a row to the target page.  Return false if the row is gone, is in use, is
+ * in a page with much room, or is not in memory although it has to be.
  */
 static bool
 rh_move_row(Relation rel, RhPack *pack, const RhRow *row, TupleTableSlot *fetched,
@@ -337,6 +373,8 @@ rh_move_row(Relation rel, RhPack *pack, const RhRow *row, TupleTableSlot *fetche
 
 	/* vacuum may have truncated the relation */
 	if (ItemPointerGetBlockNumber(&row->tid) >= RelationGetNumberOfBlocks(rel))
+		return false;
+	if (pack->cached_only && !rh_is_cached(rel, ItemPointerGetBlockNumber(&row->tid)))
 		return false;
 	if (rh_is_packed(rel, pack, row))
 	{
@@ -578,12 +616,13 @@ rh_check_relation(Relation rel)
 
 /*
  * CALL row_heat.pack(relation regclass, rows_per_second integer, max_rows bigint,
- *					  published boolean)
+ *					  published boolean, cached_only boolean)
  *
  * Move the hot rows of a table into pages of their own, at most so many rows per
- * second, and at most max_rows ones if that is not null.  Report the number of
- * rows moved.  Each 100 rows are a transaction of their own.  So a call that is
- * cancelled keeps what it has done.
+ * second, and at most max_rows ones if that is not null.  If cached_only is true,
+ * leave rows where they are whose page is not in shared buffers.  Report the
+ * number of rows moved.  Each 100 rows are a transaction of their own.  So a call
+ * that is cancelled keeps what it has done.
  */
 Datum
 rh_pack(PG_FUNCTION_ARGS)
@@ -616,6 +655,7 @@ rh_pack(PG_FUNCTION_ARGS)
 	pack.relid = PG_GETARG_OID(0);
 	pack.max_moved = PG_ARGISNULL(2) ? PG_INT64_MAX : PG_GETARG_INT64(2);
 	pack.published = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	pack.cached_only = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	pack.target = InvalidBlockNumber;
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(pack.relid)))
 		ereport(ERROR,

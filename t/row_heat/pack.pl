@@ -94,8 +94,59 @@ for my $call (2 .. 4)
 like($err, qr/(\d\d) of \1 rows are moved/, 'all other rows are moved');
 # The hot rows take 90 % of the accesses, here 90 of 100 rows.
 cmp_ok($node->safe_psql('postgres', $places), '<', $before / 5, 'the hot rows are in few pages');
+my $packed = $node->safe_psql('postgres', $places);
+
+# The next call looks at the pages that are not packed yet: it moves hot rows that are left.
 ($rc, $out, $err) = $node->psql('postgres', q{CALL row_heat.pack('app.items', 1000000)});
-like($err, qr/hardly take fewer pages/, 'a second call does nothing');
+like($err, qr/\b(\d) of \1 rows are moved/, 'the next call moves hot rows that are left');
+cmp_ok($node->safe_psql('postgres', $places), '<', $packed, 'these rows are in few pages, too');
+($rc, $out, $err) = $node->psql('postgres', q{CALL row_heat.pack('app.items', 1000000)});
+like($err, qr/hardly take fewer pages/, 'then a call does nothing');
+
+# Ten rows become hot, beside those that are packed.  They are moved as soon as they take more than
+# 1 % of the accesses.
+my $use = 'SET row_heat.sample_rate = 1; SET enable_seqscan = off;';
+my $heat_ten =
+  'SELECT count(big) FROM app.items WHERE id = ANY (ARRAY(SELECT i * 900 + 7 FROM generate_series(1, 10) i));';
+my $ten_places = q{SELECT count(DISTINCT (ctid::text::point)[0]) FROM app.items WHERE id % 900 = 7};
+my $ids = $node->safe_psql('postgres', <<'SQL');
+SELECT string_agg(id::text, ',')
+  FROM (SELECT id, count(*) OVER (PARTITION BY (ctid::text::point)[0]) AS hot FROM app.items WHERE id % 100 = 0) i
+  WHERE hot > 1
+SQL
+$node->safe_psql('postgres',
+	$use . "SELECT count(big) FROM app.items WHERE id = ANY ('{$ids}');" x 100);
+$node->safe_psql('postgres', $use . $heat_ten x 4);
+($rc, $out, $err) = $node->psql('postgres', q{CALL row_heat.pack('app.items', 1000000)});
+like($err, qr/hardly take fewer pages/, 'ten rows with 0.3 % of the accesses stay');
+$node->safe_psql('postgres', $use . $heat_ten x 40);
+($rc, $out, $err) = $node->psql('postgres', q{CALL row_heat.pack('app.items', 1000000)});
+like($err, qr/\b(\d+) of \1 rows are moved/, 'ten rows with 3 % of the accesses are moved');
+cmp_ok($node->safe_psql('postgres', $ten_places), '<=', 4, 'they are in few pages now');
+
+# With cached_only, only rows that are in shared buffers are moved: here those of ten pages that are
+# read after a restart.  The call itself reads the page of the last row.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE cold (id int PRIMARY KEY, pad text);
+INSERT INTO cold SELECT i, repeat('x', 100) FROM generate_series(1, 10000) i;
+VACUUM ANALYZE cold;
+SQL
+my $heat_hundred =
+  'SELECT count(pad) FROM cold WHERE id = ANY (ARRAY(SELECT i * 100 FROM generate_series(1, 100) i));';
+$node->safe_psql('postgres', $use . $heat_hundred x 20);
+$node->restart;
+my $call = q{CALL row_heat.pack('cold', 1000000, cached_only => true)};
+($rc, $out, $err) = $node->psql('postgres', $call);
+like($err, qr/\b[01] of \d\d rows are moved/, 'cached_only: rows that are not in memory stay');
+$node->safe_psql('postgres',
+	'SET enable_seqscan = off; SELECT pad FROM cold WHERE id = ANY (ARRAY(SELECT i * 500 FROM generate_series(1, 10) i))'
+);
+($rc, $out, $err) = $node->psql('postgres', $call);
+my ($cached) = $err =~ /\b(\d+) of \d\d rows are moved/;
+cmp_ok($cached // 0, '>=', 5, 'cached_only: rows that are in memory are moved');
+cmp_ok($cached // 0, '<=', 12, 'cached_only: and no others');
+($rc, $out, $err) = $node->psql('postgres', q{CALL row_heat.pack('cold', 1000000)});
+like($err, qr/\b[78]\d of \d\d rows are moved/, 'without cached_only, the others are moved');
 
 # same(WHAT) - test that the table is as its twin, by all its indexes
 sub same
