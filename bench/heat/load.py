@@ -72,10 +72,11 @@ def _rank(theta: float) -> str:
     )
 
 
-# The key of a rank that changes each DRIFT seconds, at another time for each rank
+# The key of a rank that changes each DRIFT seconds, at another time for each rank.  Neighbouring ranks
+# change at different times, so that as many of the hottest ones change as of the others.
 DRIFTING = (
     "abs(hashint4extended(:rank, floor((extract(epoch FROM now()) - :began) / {drift}"
-    " + :rank % 97 / 97.0)::bigint) % :rows)::int + 1"
+    " + :rank * 37 % 97 / 97.0)::bigint) % :rows)::int + 1"
 )
 
 

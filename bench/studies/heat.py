@@ -1,5 +1,6 @@
 """Hot rows stored together: what row_heat gains, and what its recording costs."""
 
+import re
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +14,7 @@ import psycopg
 from bench.heat import load
 from bench.lib import cgroup, counters, pgbench
 from bench.lib.bars import Bar, show_bars
+from bench.lib.console import BenchError
 from bench.lib.device import block_device
 from bench.lib.options import common, fill_in
 from bench.lib.paths import CLUSTERS, bindir, work
@@ -50,12 +52,14 @@ LEARNING = {**MEASURED["packed"], HEAT_MEMORY: "128MB", RATE: "1"}
 # learned.
 DRIFTING = {
     RATE: "1",
-    f"{EXTENSION}.half_life": "2min",
+    f"{EXTENSION}.half_life": "4min",
     HEAT_MEMORY: MEASURED["packed"][HEAT_MEMORY],
 }
-# With drifting hot rows, the warm-up is so many times longer, until as many rows leave the pages of
-# hot rows as enter them.
-DRIFT_WARMUPS = 4
+# With drifting hot rows, the warm-up is so many times longer.  If rows are moved, it is longer still,
+# until most hot rows of the beginning have been replaced.
+DRIFT_WARMUPS = {"loaded": 4, "packed": 16}
+# The notice of a maintenance call that has moved rows
+MOVED = re.compile(r"(\d+) of \d+ rows are moved")
 # Sample rates that are compared: off, the default, and every statement
 RECORDING = (0, 0.1, 1)
 # The rows in their order of load, and in the order of heat
@@ -155,8 +159,8 @@ def measure(
     cluster: Cluster, options: Options, keys: load.Keys, rows: int, variant: str
 ) -> dict[str, Any]:
     """Run the statements with limited memory and reads, and return a sample."""
-    maintain = keys.drift and variant == "packed"
-    warmup = options.warmup * (DRIFT_WARMUPS if keys.drift else 1)
+    maintained = keys.drift and variant == "packed"
+    warmup = options.warmup * (DRIFT_WARMUPS[variant] if keys.drift else 1)
     with ExitStack() as stack:
         cgroup.evict(cluster.data)
         group = cgroup.create(options.memory, options.iops, CLUSTERS)
@@ -168,7 +172,7 @@ def measure(
                 **SETTINGS,
                 "shared_buffers": f"{options.shared_buffers}MB",
                 **MEASURED[variant],
-                **(DRIFTING if maintain else {}),
+                **(DRIFTING if maintained else {}),
             },
             group.join_prefix() if group else (),
         )
@@ -179,17 +183,18 @@ def measure(
             began = time.time() - options.learn
             with background(cluster, options, keys, rows, until, began=began) as clients:
                 begun = time.time()
-                wait(connection if maintain else None, begun + warmup)
+                notices = wait(connection, begun + warmup, maintained)
                 begin, before = time.time(), counters.snapshot(
                     connection, postmaster, device, group
                 )
-                wait(connection if maintain else None, begun + until)
+                notices += wait(connection, begun + until, maintained)
                 # The last maintenance call may have outlived the clients.
                 end = min(time.time(), begun + until)
                 after = counters.snapshot(connection, postmaster, device, group)
             log = clients.log().window(begin, end)
             done = log.count(0)
             return {
+                **(maintenance(notices, options) if maintained else {}),
                 "limits": tpcc.limits_of(group),
                 "tps": done / (end - begin),
                 "p99_ms": float(numpy.percentile(log.latency, 99) * 1000),
@@ -200,14 +205,33 @@ def measure(
             }
 
 
-def wait(connection: psycopg.Connection | None, until: float) -> None:
-    """Wait.  With a connection, run the maintenance call meanwhile, ten times a minute."""
-    while (left := until - time.time()) > 0:
-        if connection is None:
-            time.sleep(left)
-            continue
-        connection.execute(f"CALL {EXTENSION}.pack(%s, 2000)", [load.TABLE])
-        time.sleep(min(6.0, max(0.0, until - time.time())))
+def wait(connection: psycopg.Connection, until: float, maintained: bool) -> list[str]:
+    """Wait.  Return the notices of the maintenance calls that ran meanwhile, ten times a minute."""
+    notices: list[str] = []
+
+    def collect(notice: psycopg.errors.Diagnostic) -> None:
+        notices.append(notice.message_primary or "")
+
+    connection.add_notice_handler(collect)
+    while maintained and time.time() < until:
+        connection.execute(
+            f"CALL {EXTENSION}.pack(%s, 2000, 8000, cached_only => true)", [load.TABLE]
+        )
+        time.sleep(max(0.0, min(6.0, until - time.time())))
+    time.sleep(max(0.0, until - time.time()))
+    connection.remove_notice_handler(collect)
+    return notices
+
+
+def maintenance(notices: list[str], options: Options) -> dict[str, int]:
+    """Return what the maintenance calls with these notices have done.
+
+    Raise an error if they have moved no row.  A smoke run may be too short for a row to become hot.
+    """
+    moved = sum(int(match[1]) for match in map(MOVED.match, notices) if match)
+    if moved == 0 and not options.quick:
+        raise BenchError(f"{EXTENSION}.pack() has moved no row: {notices[-1]}")
+    return {"calls": len(notices), "moved": moved}
 
 
 def compare(result: Result, options: Options, base: Cluster, keys: load.Keys, rows: int) -> None:
@@ -466,6 +490,20 @@ def show_keys(result: Result) -> None:
             rows,
             "keys",
         )
+    maintained = [sample for sample in by_variant(result, "drift")["packed"] if "moved" in sample]
+    if maintained:
+        result.table(
+            "Maintenance while the hot rows change",
+            ["run", "calls of pack()", "rows moved", "pages of the table afterwards"],
+            [
+                [
+                    str(sample["round"] + 1),
+                    *(f"{sample[name]:,}" for name in ("calls", "moved", "pages")),
+                ]
+                for sample in maintained
+            ],
+            "maintenance",
+        )
 
 
 def show_recording(result: Result) -> None:
@@ -610,6 +648,7 @@ def run(options: Options, names: tuple[str, ...], target: Path | None) -> None:
 @click.option(
     "--only",
     multiple=True,
+    type=click.Choice([*(keys.name for keys in load.KEYS), "tpcc", "recording", "move"]),
     metavar="NAME",
     help="Measure only these keys, tpcc, recording, or move; repeatable.",
 )

@@ -6,6 +6,7 @@
 # - heat was recorded and the table was rewritten if its rows are unevenly hot;
 # - a table whose rows are equally hot was not rewritten;
 # - both variants had the same limits, and the packed one has all rows;
+# - maintenance ran while the hot rows changed;
 # - recording was off, on, and of every statement by turns, and rows were moved while others were updated;
 # - the result has the metrics and the bars that the report and the documents name.
 #
@@ -38,7 +39,11 @@ print(
 PYTHON
 is(python($loads), "True True 7 1 1 2 5", 'TPC-C: two loads with the same hot rows');
 
-my ($code, $out, $err) =
+my ($code, $out, $err) = bench($top, 'heat', '--only', 'zipf');
+is($code, 2, 'keys that do not exist');
+like($err, qr/'zipf' is not one of 'zipf.080'/, 'the error names the ones that exist');
+
+($code, $out, $err) =
   bench($top, 'heat', '--quick', '--memory', '32', '--json', "$work/results/heat.json");
 is($code, 0, 'bench/run heat') or BAIL_OUT("$out\n$err");
 
@@ -82,6 +87,12 @@ for my $keys (keys %heat)
 is( join(' ', sort map { $_->{rate} } grep { defined $_->{rate} } @$samples),
 	'0 0 0.1 0.1 1 1',
 	'recording was off, at the default rate, and of every statement by turns');
+my ($maintained) = grep { defined $_->{calls} } @$samples;
+is( "$maintained->{keys} $maintained->{variant}",
+	'drift packed',
+	'maintenance ran where the hot rows change');
+cmp_ok($maintained->{calls}, '>=', 3, 'it ran several times');
+like($maintained->{moved}, qr/^\d+$/, 'the sample has the number of rows that it moved');
 my ($move) = grep { defined $_->{p99_before_ms} } @$samples;
 cmp_ok($move->{pages}, '>', $move->{pages_before}, 'rows were moved to new pages');
 done_testing();
