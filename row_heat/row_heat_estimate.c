@@ -177,8 +177,12 @@ rh_accesses_of(const RhMembers *members, int chosen_by, double sum, double part)
 	return 1.0;
 }
 
-/* Return the end of the rows that are in the same page as rows[begin]. */
-static uint32
+/*
+ * Return the end of the rows that are in the same page as rows[begin].  The rows
+ * are in the order of their TIDs.  Those at an unknown place come first, and are
+ * taken for a page of their own.
+ */
+uint32
 rh_end_of_page(const RhRow *rows, uint32 n, uint32 begin)
 {
 	uint32		end = begin + 1;

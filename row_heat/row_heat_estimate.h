@@ -35,6 +35,7 @@ typedef struct RhEstimate
 
 extern void rh_estimate(Relation rel, RhEstimate *estimate);
 extern double rh_estimate_loose(Relation rel, const RhEstimate *whole);
+extern uint32 rh_end_of_page(const RhRow *rows, uint32 n, uint32 begin);
 extern BlockNumber rh_drop_packed(RhRow *rows, uint32 *n, const RhEstimate *whole);
 
 #endif							/* ROW_HEAT_ESTIMATE_H */

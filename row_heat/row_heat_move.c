@@ -222,14 +222,9 @@ rh_find_rows(Relation rel, RhPack *pack)
 		BlockNumber block = ItemPointerGetBlockNumberNoCheck(&rows[begin].tid);
 		RhPage	   *page;
 
-		/* rows at an unknown place come before those of block 0 */
+		end = rh_end_of_page(rows, n, begin);
 		if (!ItemPointerIsValid(&rows[begin].tid))
-		{
-			end = begin + 1;
 			continue;
-		}
-		for (end = begin; end < n && ItemPointerGetBlockNumberNoCheck(&rows[end].tid) == block;)
-			end++;
 		if (end - begin >= rows_in_page / 2)
 		{
 			rh_propose_target(pack, block);
