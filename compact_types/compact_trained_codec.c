@@ -11,6 +11,16 @@
  * There may be fewer symbols than codes; a code without a symbol is malformed.
  * The byte 255 is an escape: the next byte is taken as it is.
  *
+ * A symbol table can say that strings have runs, for base64 code and the like.
+ * Then the byte 254 begins a run, and no two-byte code, so K is 254 at most.  A
+ * run stands for 1 to 256 groups of four characters of an alphabet of 64: the
+ * letters A to Z and a to z, the digits, and two characters that the symbol
+ * table names.  Their values are 0 to 63 in this order.  The two characters are
+ * different, and printable ASCII characters.  The byte after 254 is the number
+ * of groups, less one.  Then come three bytes for each group, which are a
+ * big-endian number: its highest six bits are the value of the first character,
+ * and so on.  A run that is cut off is malformed.
+ *
  * The same string must give the same bytes with the same symbol table, on
  * every machine and in every release, since equality of stored values relies
  * on it.  So these rules define the parse: the way to split a string into
@@ -23,8 +33,20 @@
  *	- if several have the same sum, a symbol rather than the escape;
  *	- if several symbols have the same sum, the longest symbol.
  *
+ * If the table has runs, there is a run at each position at which the next four
+ * characters are in the alphabet.  Its cost is two bytes, three for each group,
+ * and the cost of the suffix after it.  If this cost is less than the sum above,
+ * the run is the choice instead.
+ *
+ * The run at a position begins with the group there.  If there is a run at the
+ * position after this group, and it has less than 256 groups, its cost without
+ * the two bytes is compared with the cost of the suffix at that position.  If it
+ * is not larger, the groups of that run belong to this run as well.  Otherwise
+ * this run has one group.
+ *
  * No two symbols of a table are equal, so there is only one choice.  These
- * rules may never change for tables of the version TRAINED_TABLE_VERSION.
+ * rules may never change for tables of the versions TRAINED_TABLE_VERSION and
+ * TRAINED_TABLE_RUNS.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -141,6 +163,23 @@ typedef struct TrainedBlock
 	uint32		ncandidates[BLOCK_SIZE];
 } TrainedBlock;
 
+/* The choice of a run.  No candidate is that large. */
+#define RUN_CHOICE				PG_UINT32_MAX
+
+#define RUN_HEADER				2
+
+/* The runs of a string, by position */
+typedef struct TrainedRuns
+{
+	/* groups of the run there, 0 if there is none, or at the string's end */
+	uint16		groups[TRAINED_MAX_LENGTH + 1];
+	/* if there is a run: its cost without the two bytes */
+	uint16		costs[TRAINED_MAX_LENGTH];
+	int			chars;			/* of the alphabet, from the position on */
+} TrainedRuns;
+
+StaticAssertDecl(TRAINED_RUN_GROUPS - 1 <= PG_UINT8_MAX, "number of groups does not fit");
+
 /* Return a number that no other codec of this backend has; it is not 0. */
 uint64
 trained_codec_serial(const TrainedCodec *codec)
@@ -208,6 +247,40 @@ merge_codes(TrainedCodec *codec)
 	return true;
 }
 
+/* Return true if both bytes can be in the alphabet of runs. */
+static bool
+is_alphabet(const uint8 *bytes)
+{
+	for (int i = 0; i < TRAINED_TABLE_ALPHABET; i++)
+	{
+		if (bytes[i] <= ' ' || bytes[i] >= 0x7F ||
+			(bytes[i] >= '0' && bytes[i] <= '9') ||
+			(bytes[i] >= 'A' && bytes[i] <= 'Z') ||
+			(bytes[i] >= 'a' && bytes[i] <= 'z'))
+			return false;
+	}
+
+	return bytes[0] != bytes[1];
+}
+
+/* Set the alphabet of runs.  bytes are its last two characters. */
+static void
+set_alphabet(TrainedCodec *codec, const uint8 *bytes)
+{
+	for (int i = 0; i < 26; i++)
+	{
+		codec->alphabet[i] = 'A' + i;
+		codec->alphabet[26 + i] = 'a' + i;
+	}
+	for (int i = 0; i < 10; i++)
+		codec->alphabet[52 + i] = '0' + i;
+	memcpy(codec->alphabet + 62, bytes, TRAINED_TABLE_ALPHABET);
+
+	memset(codec->values, -1, sizeof(codec->values));
+	for (int i = 0; i < 64; i++)
+		codec->values[(uint8) codec->alphabet[i]] = i;
+}
+
 /*
  * Check a stored symbol table, and make a codec of it.
  *
@@ -222,8 +295,10 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 {
 	static uint64 last_serial = 0;
 	TrainedCodec *codec;
+	const uint8 *alphabet;
 	const uint8 *lengths;
 	const uint8 *symbols;
+	bool		with_runs;
 	Size		rest;
 	Size		total = 0;
 	uint32		stored_crc;
@@ -238,7 +313,8 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 		*detail = "The symbol table is too short.";
 		return NULL;
 	}
-	if (stored[0] != TRAINED_TABLE_VERSION)
+	with_runs = (stored[0] == TRAINED_TABLE_RUNS);
+	if (stored[0] != TRAINED_TABLE_VERSION && !with_runs)
 	{
 		*detail = "The version of the symbol table is not supported.";
 		return NULL;
@@ -259,19 +335,27 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 	one_byte_codes = stored[1];
 	num_symbols = stored[2] | stored[3] << 8;
 	num_codes = TRAINED_NUM_CODES(one_byte_codes);
-	if (num_symbols > TRAINED_MAX_SYMBOLS || num_symbols > num_codes)
+	if ((with_runs && one_byte_codes > TRAINED_RUN) ||
+		num_symbols > TRAINED_MAX_SYMBOLS ||
+		num_symbols > TRAINED_USABLE_CODES(one_byte_codes, with_runs))
 	{
 		*detail = "The symbol table has too many symbols.";
 		return NULL;
 	}
 	rest -= TRAINED_TABLE_HEADER;
-	if (rest < (Size) num_symbols)
+	alphabet = stored + TRAINED_TABLE_HEADER;
+	lengths = alphabet + (with_runs ? TRAINED_TABLE_ALPHABET : 0);
+	if (rest < (Size) (lengths - alphabet) + num_symbols)
 	{
 		*detail = "The symbol table is too short.";
 		return NULL;
 	}
-	rest -= num_symbols;
-	lengths = stored + TRAINED_TABLE_HEADER;
+	if (with_runs && !is_alphabet(alphabet))
+	{
+		*detail = "The alphabet of the symbol table is invalid.";
+		return NULL;
+	}
+	rest -= (lengths - alphabet) + num_symbols;
 	symbols = lengths + num_symbols;
 	for (int i = 0; i < num_symbols; i++)
 	{
@@ -295,6 +379,9 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 	codec->one_byte_codes = one_byte_codes;
 	codec->max_length = 1;
 	codec->direct = 1;
+	codec->with_runs = with_runs;
+	if (with_runs)
+		set_alphabet(codec, alphabet);
 	codec->entries = MemoryContextAllocZero(context,
 											(num_codes + 256) * sizeof(uint32));
 	codec->sorted = MemoryContextAlloc(context,
@@ -612,13 +699,48 @@ find_candidates(const TrainedCodec *codec, const uint8 *str, int len,
 }
 
 /*
- * Choose for the positions from start up to (not including) end, whose
- * candidates are in the block.  Set the costs of the suffixes and the choices
- * there; the costs of the suffixes after these positions are known.
+ * Find the run at a position.  If it is the choice there, set *choice to
+ * RUN_CHOICE, and the cost of the suffix to that of the run.  Before, both are
+ * those of the choice without runs.
  */
 static inline void
-choose_candidates(const TrainedBlock *block, int start, int end,
-				  uint32 *costs, uint32 *choices)
+choose_run(const TrainedCodec *codec, TrainedRuns *runs, const uint8 *str, int pos,
+		   uint32 *costs, uint32 *choice)
+{
+	int			next = pos + TRAINED_GROUP_CHARS;
+	int			after;
+	int			groups = 1;
+
+	runs->groups[pos] = 0;
+	runs->chars = codec->values[str[pos]] >= 0 ? runs->chars + 1 : 0;
+	if (runs->chars < TRAINED_GROUP_CHARS)
+		return;
+	after = costs[next] >> COST_SHIFT;
+	if (runs->groups[next] > 0 && runs->groups[next] < TRAINED_RUN_GROUPS &&
+		runs->costs[next] <= after)
+	{
+		after = runs->costs[next];
+		groups = runs->groups[next] + 1;
+	}
+	runs->groups[pos] = groups;
+	runs->costs[pos] = TRAINED_GROUP_BYTES + after;
+	if (RUN_HEADER + runs->costs[pos] < costs[pos] >> COST_SHIFT)
+	{
+		costs[pos] = (uint32) (RUN_HEADER + runs->costs[pos]) << COST_SHIFT;
+		*choice = RUN_CHOICE;
+	}
+}
+
+/*
+ * Choose for the positions from start up to (not including) end, whose
+ * candidates are in the block.  Set the costs of the suffixes and the choices
+ * there; the costs of the suffixes after these positions are known, and so are
+ * their runs.  If the codec has no runs, runs is NULL.
+ */
+static inline void
+choose_candidates(const TrainedCodec *codec, const uint8 *str,
+				  const TrainedBlock *block, int start, int end,
+				  uint32 *costs, uint32 *choices, TrainedRuns *runs)
 {
 	for (int pos = end - 1; pos >= start; pos--)
 	{
@@ -637,12 +759,44 @@ choose_candidates(const TrainedBlock *block, int start, int end,
 		}
 		choices[pos] = best;
 		costs[pos] = best & COST_MASK;
+		if (runs != NULL)
+			choose_run(codec, runs, str, pos, costs, &choices[pos]);
 	}
 }
 
+/* Begin at the end of a string of len bytes. */
+static inline void
+begin_runs(TrainedRuns *runs, int len)
+{
+	runs->groups[len] = 0;
+	runs->chars = 0;
+}
+
+/* Write a run.  Return the number of bytes. */
+static int
+put_run(const TrainedCodec *codec, const uint8 *str, int groups, uint8 *out)
+{
+	uint8	   *outptr = out;
+
+	*outptr++ = TRAINED_RUN;
+	*outptr++ = groups - 1;
+	for (int i = 0; i < groups; i++)
+	{
+		uint32		bits = 0;
+
+		for (int j = 0; j < TRAINED_GROUP_CHARS; j++)
+			bits = bits << 6 | (uint32) codec->values[*str++];
+		*outptr++ = bits >> 16;
+		*outptr++ = bits >> 8 & 0xFF;
+		*outptr++ = bits & 0xFF;
+	}
+
+	return outptr - out;
+}
+
 /*
- * Encode a string: use the parse with the least encoded length.  If several
- * have that length, the head of this file defines which of them is used.
+ * Encode a string with the parse that the head of this file defines.  Without
+ * runs, it has the least encoded length.
  *
  * Return the encoded length, or -1 if that would exceed limit or if the string
  * is longer than TRAINED_MAX_LENGTH.  In this case the contents of out are
@@ -653,6 +807,8 @@ trained_codec_encode(TrainedCodec *codec, const uint8 *str, int len,
 					 uint8 *out, int limit)
 {
 	TrainedBlock block;
+	TrainedRuns all_runs;
+	TrainedRuns *runs = codec->with_runs ? &all_runs : NULL;
 	uint32		choices[TRAINED_MAX_LENGTH];
 	uint32		costs[TRAINED_MAX_LENGTH + TRAINED_MAX_SYMBOL];
 	uint32		one_byte_codes = codec->one_byte_codes;
@@ -666,17 +822,25 @@ trained_codec_encode(TrainedCodec *codec, const uint8 *str, int len,
 		build_trie(codec);
 
 	costs[len] = 0;
+	if (runs != NULL)
+		begin_runs(runs, len);
 	for (int start, end = len; end > 0; end = start)
 	{
 		start = Max(0, end - BLOCK_SIZE);
 		find_candidates(codec, str, len, start, end, &block);
-		choose_candidates(&block, start, end, costs, choices);
+		if (runs != NULL)
+		{
+			choose_candidates(codec, str, &block, start, end, costs, choices, runs);
+			continue;
+		}
+		choose_candidates(codec, str, &block, start, end, costs, choices, NULL);
 
 		/*
-		 * Give up as soon as the limit is out of reach.  At least one of any
-		 * max_length neighboring positions is the start of a symbol.  The
-		 * part of the string before that position takes at least one encoded
-		 * byte for every max_length bytes.
+		 * Give up as soon as the limit is out of reach, if there are no runs,
+		 * in which no symbol starts.  At least one of any max_length
+		 * neighboring positions is the start of a symbol.  The part of the
+		 * string before that position takes at least one encoded byte for
+		 * every max_length bytes.
 		 */
 		if ((int) (costs[start] >> COST_SHIFT) > limit)
 		{
@@ -703,6 +867,13 @@ trained_codec_encode(TrainedCodec *codec, const uint8 *str, int len,
 		uint32		wide = code - one_byte_codes;
 		bool		two_bytes = (code >= one_byte_codes);
 
+		if (unlikely(choice == RUN_CHOICE))
+		{
+			outpos += put_run(codec, str + pos, runs->groups[pos], out + outpos);
+			pos += runs->groups[pos] * TRAINED_GROUP_CHARS;
+			continue;
+		}
+
 		/*
 		 * write the second byte first, to avoid a branch on the number of
 		 * bytes
@@ -726,6 +897,8 @@ int
 trained_codec_cost_without(TrainedCodec *codec, int code)
 {
 	TrainedBlock block;
+	TrainedRuns all_runs;
+	TrainedRuns *runs = codec->with_runs ? &all_runs : NULL;
 	uint32		choices[TRAINED_MAX_SYMBOL];
 	uint32		costs[2 * TRAINED_MAX_SYMBOL];
 	const uint8 *symbol = codec->pool + ENTRY_OFFSET(codec->entries[code]);
@@ -741,11 +914,13 @@ trained_codec_cost_without(TrainedCodec *codec, int code)
 	if (len == 1)
 		return 2;
 	costs[len] = 0;
+	if (runs != NULL)
+		begin_runs(runs, len);
 	find_candidates(codec, symbol, len, 0, len, &block);
 
 	/* the whole symbol is the longest candidate at the first position */
 	block.ncandidates[0]--;
-	choose_candidates(&block, 0, len, costs, choices);
+	choose_candidates(codec, symbol, &block, 0, len, costs, choices, runs);
 
 	return costs[0] >> COST_SHIFT;
 }
@@ -866,9 +1041,27 @@ trained_codec_decode(const TrainedCodec *codec, const uint8 *in, int inlen,
 		}
 		break;
 
-		/* Errors, and codes near the end of out, need care. */
+		/* Errors, runs, and codes near the end of out need care. */
 special:
 		index = *inptr++;
+		if (index == TRAINED_RUN && codec->with_runs)
+		{
+			int			groups;
+
+			if (inptr >= inend)
+				return -1;
+			groups = *inptr++ + 1;
+			if (inend - inptr < groups * TRAINED_GROUP_BYTES ||
+				outend - outptr < groups * TRAINED_GROUP_CHARS)
+				return -1;
+			for (int i = 0; i < groups; i++)
+			{
+				unpack_group(codec, inptr, outptr);
+				inptr += TRAINED_GROUP_BYTES;
+				outptr += TRAINED_GROUP_CHARS;
+			}
+			continue;
+		}
 		if (index >= codec->one_byte_codes)
 		{
 			if (inptr >= inend)
@@ -887,7 +1080,8 @@ special:
 }
 
 /*
- * Return the start of the code that the byte at pos belongs to.  A one-byte
+ * Return the start of the code that the byte at pos belongs to.  There must be
+ * no runs.  A one-byte
  * code always ends a code, also if it is the second byte of one.  So the bytes
  * after the last such byte before pos are first and second bytes of codes by
  * turns.
@@ -920,20 +1114,67 @@ next_symbol(const TrainedCodec *codec, const uint8 *in, int inlen, int *pos,
 }
 
 /*
+ * Compare, as trained_codec_compare() does, code sequences that may contain
+ * runs.
+ */
+static bool
+compare_pieces(const TrainedCodec *codec, const uint8 *a, int alen,
+			   const uint8 *b, int blen, int *result)
+{
+	TrainedCursor acursor;
+	TrainedCursor bcursor;
+	const uint8 *apiece = NULL; /* bytes that are not compared */
+	const uint8 *bpiece = NULL;
+	int			aleft = 0;		/* their number */
+	int			bleft = 0;
+
+	begin_pieces(&acursor, a, alen);
+	begin_pieces(&bcursor, b, blen);
+	for (;;)
+	{
+		int			len;
+
+		if (aleft == 0)
+		{
+			apiece = next_piece(codec, &acursor, &aleft);
+			if (apiece != NULL && aleft == 0)
+				return false;
+		}
+		if (bleft == 0)
+		{
+			bpiece = next_piece(codec, &bcursor, &bleft);
+			if (bpiece != NULL && bleft == 0)
+				return false;
+		}
+		len = Min(aleft, bleft);
+		if (len == 0)
+			*result = aleft - bleft;
+		else
+			*result = memcmp(apiece, bpiece, len);
+		if (len == 0 || *result != 0)
+			return true;
+		apiece += len;
+		bpiece += len;
+		aleft -= len;
+		bleft -= len;
+	}
+}
+
+/*
  * Compare the strings of two code sequences of a codec as memcmp() would, and
  * set *result to a negative number, 0 or a positive number.  A string sorts
  * after its beginning.
  *
- * Skip the codes that both sequences begin with, and compare the symbols of
- * the others.  Return false if a code that was read is malformed.
+ * Skip the codes that both sequences begin with, if there are no runs, and
+ * compare the symbols of the others.  Return false if a code that was read is malformed.
  */
 bool
 trained_codec_compare(const TrainedCodec *codec, const uint8 *a, int alen,
 					  const uint8 *b, int blen, int *result)
 {
 	int			common = common_bytes(a, b, Min(alen, blen));
-	int			apos = start_of_code(codec, a, common);
-	int			bpos = apos;
+	int			apos;
+	int			bpos;
 	const uint8 *asymbol = NULL;	/* bytes that are not compared */
 	const uint8 *bsymbol = NULL;
 	int			aleft = 0;		/* their number */
@@ -945,7 +1186,10 @@ trained_codec_compare(const TrainedCodec *codec, const uint8 *a, int alen,
 		*result = 0;
 		return true;
 	}
+	if (may_have_runs(codec, a, alen) || may_have_runs(codec, b, blen))
+		return compare_pieces(codec, a, alen, b, blen, result);
 
+	apos = bpos = start_of_code(codec, a, common);
 	for (;;)
 	{
 		int			len;

@@ -30,26 +30,45 @@
 
 /*
  * A stored symbol table begins with the version, the number of one-byte codes
- * (a byte each) and the number of symbols (two bytes, the lower one first).
- * Then come the lengths of all symbols, and then their bytes, both in the
- * order of the codes.  The CRC-32C of all that ends the table, as four bytes
- * from the lowest to the highest.
+ * (a byte each) and the number of symbols (two bytes, the lower one first).  In
+ * version TRAINED_TABLE_RUNS, then come the two characters of the alphabet of
+ * runs that are neither letters nor digits, with the values 62 and 63.  Then
+ * come the lengths of all symbols, and then their bytes, both in the order of
+ * the codes.  The CRC-32C of all that ends the table, as four bytes from the
+ * lowest to the highest.
  *
  * The symbols of the one-byte codes are in ascending order, and so are the
  * symbols of the two-byte codes, compared as memcmp() does, with a symbol
  * after its own beginning.
  */
 #define TRAINED_TABLE_VERSION	1
+#define TRAINED_TABLE_RUNS		2
 #define TRAINED_TABLE_HEADER	4
+#define TRAINED_TABLE_ALPHABET	2
 #define TRAINED_TABLE_CRC		4
 
 /*
  * The bytes from 0 up to (not including) the number of one-byte codes are
- * one-byte codes; the bytes from there up to 254 begin two-byte codes.
+ * one-byte codes; the bytes from there up to 254 begin two-byte codes.  In
+ * version TRAINED_TABLE_RUNS, the byte 254 begins a run instead.
  */
 #define TRAINED_ESCAPE			255
+#define TRAINED_RUN				254
 #define TRAINED_NUM_CODES(one_byte_codes) \
 	((one_byte_codes) + (TRAINED_ESCAPE - (one_byte_codes)) * 256)
+
+/* Most codes that can have a symbol, with or without runs */
+#define TRAINED_USABLE_CODES(one_byte_codes, with_runs) \
+	((one_byte_codes) + \
+	 (((with_runs) ? TRAINED_RUN : TRAINED_ESCAPE) - (one_byte_codes)) * 256)
+
+/*
+ * A run stands for groups of characters of an alphabet of 64.  A group of four
+ * characters takes three bytes.
+ */
+#define TRAINED_GROUP_CHARS		4
+#define TRAINED_GROUP_BYTES		3
+#define TRAINED_RUN_GROUPS		256
 
 typedef struct TrainedCodec TrainedCodec;
 

@@ -361,6 +361,36 @@ decode_until(const TrainedCodec *codec, const TrainedOrder *order, const uint8 *
 }
 
 /*
+ * Set *key to the key of the string of a code sequence that may contain runs.
+ * Decode its beginning, since the parts of a key cover no more.  Return false
+ * if a code that was read is malformed.
+ */
+static bool
+key_of_pieces(TrainedCodec *codec, const uint8 *in, int inlen, uint64 *key)
+{
+	TrainedCursor cursor;
+	uint8		str[KEY_BYTES + TRAINED_MAX_SYMBOL];
+	int			len = 0;
+
+	begin_pieces(&cursor, in, inlen);
+	while (len < KEY_BYTES)
+	{
+		int			added;
+		const uint8 *piece = next_piece(codec, &cursor, &added);
+
+		if (piece == NULL)
+			break;
+		if (added == 0)
+			return false;
+		memcpy(str + len, piece, added);
+		len += added;
+	}
+	*key = trained_codec_key(codec, str, len);
+
+	return true;
+}
+
+/*
  * Set *key to the key of the string of a code sequence of the same codec, of
  * which little more is decoded than the key needs.  Return false if a code
  * that was read is malformed.
@@ -373,6 +403,9 @@ trained_codec_key_of_codes(TrainedCodec *codec, const uint8 *in, int inlen,
 	DecodedCodes decoded;
 	int			inpos = 0;
 	int			free_bits = 64;
+
+	if (may_have_runs(codec, in, inlen))
+		return key_of_pieces(codec, in, inlen, key);
 
 	decoded.start = 0;
 	decoded.end = 0;

@@ -12,6 +12,10 @@
  * the symbols that save less than they take in the table, and gives the
  * one-byte codes to the symbols that are used most.
  *
+ * Finally, the trainer tries whether runs make the sample shorter.  If they save
+ * enough, it goes on with a table that has runs: symbols that are no longer used
+ * because of runs make room for others.
+ *
  * A symbol of more than SHORT_SYMBOL bytes is taken only if it was found in
  * several strings, as many as the caller demands: everybody can read the
  * symbols.
@@ -38,6 +42,15 @@
 /* Rounds that join pairs, and passes over the whole sample. */
 #define JOIN_ROUNDS				10
 #define FINAL_PASSES			4
+
+/* Rounds that join pairs with a table that has runs */
+#define RUN_ROUNDS				4
+
+/*
+ * A table has runs only if they save one of so many bytes: comparing values
+ * that have runs takes longer.
+ */
+#define RUNS_SAVE_PART			33
 
 /* Bytes of the sample that a round or a pass encodes, at most. */
 #define ROUND_BYTES				(1024 * 1024)
@@ -74,6 +87,9 @@
  */
 #define FIRST_ESCAPE			TRAINED_MAX_SYMBOLS
 #define MAX_TOKENS				(FIRST_ESCAPE + 256)
+
+/* The last characters of the alphabets: base64, base64url, and crypt() */
+static const char *const alphabets[] = {"+/", "-_", "./"};
 
 /* How often a token or a pair was found, and in how many strings. */
 typedef struct Usage
@@ -122,6 +138,8 @@ typedef struct Trainer
 	Candidate  *symbols;
 	int			nsymbols;
 	int			one_byte_codes;
+	const char *alphabet;		/* last characters of the alphabet of runs, or
+								 * NULL */
 
 	/* how the last round used it */
 	Usage	   *usage;			/* by token */
@@ -170,9 +188,11 @@ compare_count(const void *a, const void *b)
 
 /* Return the largest number of one-byte codes of a table of nsymbols. */
 static int
-most_one_byte_codes(int nsymbols)
+most_one_byte_codes(int nsymbols, bool with_runs)
 {
-	return Min(TRAINED_ESCAPE, (TRAINED_ESCAPE * 256 - nsymbols) / 255);
+	int			first_other = with_runs ? TRAINED_RUN : TRAINED_ESCAPE;
+
+	return Min(first_other, (first_other * 256 - nsymbols) / 255);
 }
 
 /*
@@ -191,25 +211,30 @@ order_symbols(Candidate *symbols, int nsymbols, int one_byte_codes)
 
 /*
  * Return the stored form of a table of ordered symbols, allocated in the
- * current memory context, and set *stored_len to its size.
+ * current memory context, and set *stored_len to its size.  If alphabet is not
+ * NULL, the table has runs.
  */
 static uint8 *
 store_table(const Candidate *symbols, int nsymbols, int one_byte_codes,
-			Size *stored_len)
+			const char *alphabet, Size *stored_len)
 {
 	Size		total = TRAINED_TABLE_HEADER + nsymbols + TRAINED_TABLE_CRC;
 	uint8	   *stored;
 	uint8	   *ptr;
 	pg_crc32c	crc;
 
+	if (alphabet != NULL)
+		total += TRAINED_TABLE_ALPHABET;
 	for (int i = 0; i < nsymbols; i++)
 		total += symbols[i].len;
 	stored = palloc(total);
 	ptr = stored;
-	*ptr++ = TRAINED_TABLE_VERSION;
+	*ptr++ = alphabet != NULL ? TRAINED_TABLE_RUNS : TRAINED_TABLE_VERSION;
 	*ptr++ = one_byte_codes;
 	*ptr++ = nsymbols & 0xFF;
 	*ptr++ = nsymbols >> 8;
+	for (int i = 0; alphabet != NULL && i < TRAINED_TABLE_ALPHABET; i++)
+		*ptr++ = alphabet[i];
 	for (int i = 0; i < nsymbols; i++)
 		*ptr++ = symbols[i].len;
 	for (int i = 0; i < nsymbols; i++)
@@ -239,7 +264,7 @@ set_table(Trainer *trainer, const Candidate *symbols, int nsymbols)
 												  "trained symbol table",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
-	int			one_byte_codes = most_one_byte_codes(nsymbols);
+	int			one_byte_codes = most_one_byte_codes(nsymbols, trainer->alphabet != NULL);
 	Candidate  *copy = palloc(Max(nsymbols, 1) * sizeof(Candidate));
 	Size		total = 0;
 	Size		stored_len;
@@ -258,7 +283,7 @@ set_table(Trainer *trainer, const Candidate *symbols, int nsymbols)
 		bytes += symbols[i].len;
 	}
 	order_symbols(copy, nsymbols, one_byte_codes);
-	stored = store_table(copy, nsymbols, one_byte_codes, &stored_len);
+	stored = store_table(copy, nsymbols, one_byte_codes, trainer->alphabet, &stored_len);
 	trainer->codec = trained_codec_load(stored, stored_len, context, &detail);
 	if (trainer->codec == NULL)
 		elog(ERROR, "could not load a trained symbol table: %s", detail);
@@ -312,15 +337,16 @@ count_pair(Trainer *trainer, uint32 first, uint32 second, uint32 row)
 /*
  * Encode strings with the trainer's table, and count the tokens and, if
  * with_pairs is true, the pairs: about max_bytes of the next strings, but no
- * string twice.
+ * string twice.  Return the encoded length of all.
  */
-static void
+static int64
 count_usage(Trainer *trainer, Size max_bytes, bool with_pairs)
 {
 	uint8		codes[2 * TRAINED_MAX_LENGTH];
 	int			one_byte_codes = trainer->one_byte_codes;
 	int			first_escape = TRAINED_NUM_CODES(one_byte_codes);
 	Size		bytes = 0;
+	int64		encoded = 0;
 
 	memset(trainer->usage, 0, MAX_TOKENS * sizeof(Usage));
 	if (with_pairs)
@@ -340,10 +366,17 @@ count_usage(Trainer *trainer, Size max_bytes, bool with_pairs)
 			CHECK_FOR_INTERRUPTS();
 		trainer->next_string = (trainer->next_string + 1) % trainer->nstrings;
 		bytes += trainer->lengths[i];
+		encoded += len;
 		for (int pos = 0; pos < len;)
 		{
 			int			token = codes[pos++];
 
+			if (token == TRAINED_RUN && trainer->alphabet != NULL)
+			{
+				pos += 1 + (codes[pos] + 1) * TRAINED_GROUP_BYTES;
+				before = -1;
+				continue;
+			}
 			if (token >= one_byte_codes)
 			{
 				token = (token - one_byte_codes) * 256 + codes[pos++] +
@@ -357,6 +390,8 @@ count_usage(Trainer *trainer, Size max_bytes, bool with_pairs)
 			before = token;
 		}
 	}
+
+	return encoded;
 }
 
 /* Set *bytes and *len to the bytes of a token. */
@@ -557,6 +592,91 @@ shuffle_strings(Trainer *trainer, int n)
 }
 
 /*
+ * Replace the trainer's table by one of no more than max symbols: those that
+ * save most.  If join is true, pairs are joined.  work is the memory context of
+ * the trainer.
+ */
+static void
+train_round(Trainer *trainer, MemoryContext work, bool join, int max)
+{
+	MemoryContext context = AllocSetContextCreate(work, "round of the trainer",
+												  ALLOCSET_DEFAULT_SIZES);
+	Candidates	all = {0};
+
+	CHECK_FOR_INTERRUPTS();
+	MemoryContextSwitchTo(context);
+	all.allocated = 2 * TRAINED_MAX_SYMBOLS;
+	all.items = palloc(all.allocated * sizeof(Candidate));
+	count_usage(trainer, join ? ROUND_BYTES : PASS_BYTES, join);
+	collect_tokens(trainer, !join, &all);
+	if (join)
+		collect_pairs(trainer, &all);
+	keep_best(&all, max);
+	MemoryContextSwitchTo(work);
+	set_table(trainer, all.items, all.n);
+	MemoryContextDelete(context);
+}
+
+/* Train in that many rounds that join pairs, and then in the final passes. */
+static void
+train_rounds(Trainer *trainer, MemoryContext work, int join_rounds, int max_symbols)
+{
+	for (int round = 0; round < join_rounds + FINAL_PASSES; round++)
+	{
+		int			max = max_symbols;
+
+		if (round < join_rounds - 1)
+			max = Min(max * SPARE_FACTOR, TRAINED_MAX_SYMBOLS);
+		train_round(trainer, work, round < join_rounds, max);
+	}
+}
+
+/* Return the encoded length of the first strings with the trainer's table. */
+static int64
+encoded_length(Trainer *trainer)
+{
+	trainer->next_string = 0;
+
+	return count_usage(trainer, ROUND_BYTES, false);
+}
+
+/*
+ * Give the table runs, and train it further, if runs save enough.  Return true
+ * if they do.  Otherwise the trainer's table is undefined.
+ */
+static bool
+train_with_runs(Trainer *trainer, MemoryContext work, int max_symbols)
+{
+	int64		wanted = encoded_length(trainer);
+	int64		least = PG_INT64_MAX;
+	const char *best = NULL;
+
+	wanted -= Max(wanted / RUNS_SAVE_PART, 1);
+	for (int i = 0; i < (int) lengthof(alphabets); i++)
+	{
+		int64		len;
+
+		CHECK_FOR_INTERRUPTS();
+		trainer->alphabet = alphabets[i];
+		set_table(trainer, trainer->symbols, trainer->nsymbols);
+		len = encoded_length(trainer);
+		if (len < least)
+		{
+			least = len;
+			best = alphabets[i];
+		}
+	}
+	if (least > wanted)
+		return false;
+
+	trainer->alphabet = best;
+	set_table(trainer, trainer->symbols, trainer->nsymbols);
+	train_rounds(trainer, work, RUN_ROUNDS, max_symbols);
+
+	return encoded_length(trainer) <= wanted;
+}
+
+/*
  * Train a symbol table with a sample of n strings.  Empty strings and those
  * that are longer than TRAINED_MAX_LENGTH are skipped.
  *
@@ -587,34 +707,21 @@ trained_codec_train(const uint8 *const *strings, const int *lengths, int n,
 	shuffle_strings(&trainer, n);
 
 	set_table(&trainer, NULL, 0);
-	for (int round = 0; round < JOIN_ROUNDS + FINAL_PASSES; round++)
-	{
-		MemoryContext context = AllocSetContextCreate(work,
-													  "round of the trainer",
-													  ALLOCSET_DEFAULT_SIZES);
-		bool		join = (round < JOIN_ROUNDS);
-		int			max = max_symbols;
-		Candidates	all = {0};
-
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextSwitchTo(context);
-		all.allocated = 2 * TRAINED_MAX_SYMBOLS;
-		all.items = palloc(all.allocated * sizeof(Candidate));
-		count_usage(&trainer, join ? ROUND_BYTES : PASS_BYTES, join);
-		collect_tokens(&trainer, !join, &all);
-		if (join)
-			collect_pairs(&trainer, &all);
-		if (round < JOIN_ROUNDS - 1)
-			max = Min(max * SPARE_FACTOR, TRAINED_MAX_SYMBOLS);
-		keep_best(&all, max);
-		MemoryContextSwitchTo(work);
-		set_table(&trainer, all.items, all.n);
-		MemoryContextDelete(context);
-	}
+	train_rounds(&trainer, work, JOIN_ROUNDS, max_symbols);
 
 	MemoryContextSwitchTo(old_context);
 	result = store_table(trainer.symbols, trainer.nsymbols,
-						 trainer.one_byte_codes, stored_len);
+						 trainer.one_byte_codes, NULL, stored_len);
+	MemoryContextSwitchTo(work);
+	if (max_symbols > 0 && train_with_runs(&trainer, work, max_symbols))
+	{
+		MemoryContextSwitchTo(old_context);
+		pfree(result);
+		result = store_table(trainer.symbols, trainer.nsymbols,
+							 trainer.one_byte_codes, trainer.alphabet,
+							 stored_len);
+	}
+	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(work);
 
 	return result;

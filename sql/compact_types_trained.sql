@@ -624,3 +624,30 @@ DROP TABLE older, visits, plain;
 DROP EXTENSION trained_text1 CASCADE;
 DROP EXTENSION trained_text2;
 DROP EXTENSION trained_text3 CASCADE;
+
+-- random characters, alone and within strings
+CREATE TABLE tokens AS
+  SELECT i AS id, 'Bearer ' || rtrim(translate(encode(sha256(i::text::bytea), 'base64'), '+/', '-_'), '=') AS token,
+    encode(sha256(('x' || i)::bytea), 'base64') AS hash
+  FROM generate_series(1, 3000) i;
+CREATE TABLE plain AS TABLE tokens;
+ANALYZE tokens;
+SELECT type, sampled_values, value_bytes_now, round(value_bytes_after) AS value_bytes_after FROM compact_types.train('tokens', 'token');
+SELECT type, sampled_values, value_bytes_now, round(value_bytes_after) AS value_bytes_after FROM compact_types.train('tokens', 'hash');
+ALTER TABLE tokens ALTER COLUMN token TYPE trained_text1, ALTER COLUMN hash TYPE trained_text2;
+SELECT compact_types.codec(token) AS token, compact_types.codec(hash) AS hash, count(*) FROM tokens GROUP BY 1, 2;
+SELECT count(*) AS differences FROM tokens t FULL JOIN plain p USING (id) WHERE (t.token::text, t.hash::text) IS DISTINCT FROM (p.token, p.hash);
+INSERT INTO tokens VALUES (-1, 'Bearer ', ''), (-2, 'Bearer none', '===='), (-3, repeat('Ab3_', 300), repeat('Ab3/', 250)), (-4, 'Bearer Καλημέρα', 'Καλημέρα+/');
+INSERT INTO plain SELECT id, token, hash FROM tokens WHERE id < 0;
+SELECT id, octet_length(token) AS token, pg_column_size(token), octet_length(hash) AS hash, pg_column_size(hash) FROM tokens WHERE id < 0 ORDER BY id DESC;
+SELECT (SELECT array_agg(id ORDER BY token COLLATE "C", id) FROM tokens) = (SELECT array_agg(id ORDER BY token COLLATE "C", id) FROM plain) AS token,
+  (SELECT array_agg(id ORDER BY hash COLLATE "C", id) FROM tokens) = (SELECT array_agg(id ORDER BY hash COLLATE "C", id) FROM plain) AS hash;
+CREATE INDEX tokens_token ON tokens (token COLLATE "C");
+CREATE INDEX tokens_hash ON tokens USING hash (hash);
+SET enable_seqscan = off;
+SELECT count(*) FROM plain p JOIN tokens t ON t.hash = p.hash AND t.id = p.id;
+SELECT count(*), (SELECT count(*) FROM plain WHERE token LIKE 'Bearer A%') AS plain FROM tokens WHERE token COLLATE "C" LIKE 'Bearer A%';
+RESET enable_seqscan;
+DROP TABLE tokens, plain;
+DROP EXTENSION trained_text1 CASCADE;
+DROP EXTENSION trained_text2 CASCADE;

@@ -632,7 +632,7 @@ def run(options: Options, names: tuple[str, ...], target: Path | None) -> None:
 @click.option(
     "--learn", type=click.IntRange(1), help="Seconds to record; default: 60, or 3 with --quick."
 )
-@click.option("--warmup", type=click.IntRange(0), help="Default: 30, or 3 with --quick.")
+@click.option("--warmup", type=click.IntRange(0), help="Default: 30, or 1 with --quick.")
 @click.option("--seconds", type=click.IntRange(1), help="Default: 40, or 3 with --quick.")
 @click.option("--pairs", type=click.IntRange(1), help="Default: 3, or 1 with --quick.")
 @click.option(
@@ -660,7 +660,7 @@ def command(target: Path | None, quick: bool, only: tuple[str, ...], **options) 
         quick,
         times=(4, 1),
         learn=(60, 3),
-        warmup=(30, 3),
+        warmup=(30, 1),
         seconds=(40, 3),
         pairs=(3, 1),
         phases=(40, 2),

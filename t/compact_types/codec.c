@@ -492,7 +492,7 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 
 /*
  * Make symbol tables from symbols of the dictionaries.  Each type trained_textN
- * gets one of them.
+ * gets one of them.  One of the tables has runs.
  */
 static void
 make_trained_codecs(void)
@@ -514,7 +514,7 @@ make_trained_codecs(void)
 		}
 		sort_symbols(symbols, 208);
 		sort_symbols(symbols + 208, lengthof(symbols) - 208);
-		table = make_table(symbols, lengthof(symbols), 208, &len);
+		table = make_runs_table(symbols, lengthof(symbols), 208, which == 1 ? "+/" : NULL, &len);
 		codecs[which] = trained_codec_load(table, len, TopMemoryContext, &detail);
 		if (codecs[which] == NULL)
 			fail("symbol table of dictionary %s is not loaded: %s", dict_names[which], detail);
@@ -658,6 +658,9 @@ damaged_trained_value(struct varlena *value)
 		bytes[random_below(len)] = random_below(random_below(4) ? 217 : 256);
 	if (len > 0 && (bytes[0] < 0x14 || bytes[0] > 0x1F || random_below(8) == 0))
 		bytes[0] = 0x14 + random_below(0x20 - 0x14);
+	/* the byte that begins a run */
+	if (len > 2 && random_below(4) == 0)
+		bytes[1 + random_below(len - 1)] = 254;
 	return result;
 }
 

@@ -113,24 +113,28 @@ sort_symbols(TestSymbol *symbols, int n)
 }
 
 /*
- * Make a stored symbol table.  The symbols are in the order of the codes.
- * Nothing is checked, so that the test can make an invalid table.
+ * Make a stored symbol table.  The symbols are in the order of the codes.  If
+ * last is not NULL, the table has runs, and last is the last two characters of
+ * their alphabet.  Nothing is checked, so that the test can make an invalid
+ * table.
  */
 uint8 *
-make_table(TestSymbol *symbols, int n, int one_byte_codes, Size *len)
+make_runs_table(TestSymbol *symbols, int n, int one_byte_codes, const char *last, Size *len)
 {
-	Size		total = 4 + n + 4;
+	Size		total = 4 + (last ? 2 : 0) + n + 4;
 	uint8	   *table;
 	uint8	   *out;
 
 	for (int i = 0; i < n; i++)
 		total += symbols[i].len;
 	table = malloc(total);
-	table[0] = 1;
+	table[0] = last ? 2 : 1;
 	table[1] = one_byte_codes;
 	table[2] = n % 256;
 	table[3] = n / 256;
 	out = table + 4;
+	for (int i = 0; last && i < 2; i++)
+		*out++ = last[i];
 	for (int i = 0; i < n; i++)
 		*out++ = symbols[i].len;
 	for (int i = 0; i < n; i++)
@@ -141,6 +145,13 @@ make_table(TestSymbol *symbols, int n, int one_byte_codes, Size *len)
 	set_table_crc(table, total);
 	*len = total;
 	return table;
+}
+
+/* Make a stored symbol table without runs. */
+uint8 *
+make_table(TestSymbol *symbols, int n, int one_byte_codes, Size *len)
+{
+	return make_runs_table(symbols, n, one_byte_codes, NULL, len);
 }
 
 /* Set the last four bytes of a table to the CRC of the bytes before them. */

@@ -34,6 +34,8 @@ extern uint32 crc32c(uint32 crc, const uint8 *data, size_t len);
 
 extern int	sort_symbols(TestSymbol *symbols, int n);
 extern uint8 *make_table(TestSymbol *symbols, int n, int one_byte_codes, Size *len);
+extern uint8 *make_runs_table(TestSymbol *symbols, int n, int one_byte_codes, const char *last,
+							  Size *len);
 extern void set_table_crc(uint8 *table, Size len);
 
 #endif							/* CODEC_COMMON_H */

@@ -49,6 +49,8 @@
 /* A symbol table, read from its stored form. */
 typedef struct Reference
 {
+	bool		with_runs;
+	char		alphabet[64];	/* of the runs */
 	int			one_byte_codes;
 	int			nsymbols;
 	TestSymbol	symbols[MAX_SYMBOLS];	/* by code */
@@ -68,13 +70,15 @@ reference_read(const uint8 *table, Size len)
 	static TestSymbol sorted[MAX_SYMBOLS];
 	Reference  *ref = &reference;
 	int			first_two_byte_code;
+	int			header = 4;
 	const uint8 *symbol;
 	uint32		crc;
 
 	if (len < 8)
 		return "it is shorter than its header and its CRC";
-	if (table[0] != 1)
-		return "its version is not 1";
+	if (table[0] != 1 && table[0] != 2)
+		return "its version is not 1 or 2";
+	ref->with_runs = table[0] == 2;
 	crc = ~crc32c(0xFFFFFFFF, table, len - 4);
 	for (int i = 0; i < 4; i++)
 	{
@@ -85,14 +89,31 @@ reference_read(const uint8 *table, Size len)
 	ref->nsymbols = table[2] + 256 * table[3];
 	if (ref->nsymbols > MAX_SYMBOLS)
 		return "it has more symbols than any table";
-	if (ref->nsymbols > ref->one_byte_codes + (255 - ref->one_byte_codes) * 256)
+	if (ref->with_runs && ref->one_byte_codes == 255)
+		return "it has no byte for runs";
+	if (ref->nsymbols > ref->one_byte_codes +
+		((ref->with_runs ? 254 : 255) - ref->one_byte_codes) * 256)
 		return "it has more symbols than codes";
-	if (len - 8 < ref->nsymbols)
+	if (ref->with_runs)
+		header = 6;
+	if (len - 4 < header + ref->nsymbols)
 		return "it ends within the lengths";
-	symbol = table + 4 + ref->nsymbols;
+	if (ref->with_runs)
+	{
+		memcpy(ref->alphabet, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 62);
+		for (int i = 0; i < 2; i++)
+		{
+			int			last = table[4 + i];
+
+			if (last < '!' || last > '~' || memchr(ref->alphabet, last, 62 + i))
+				return "no alphabet has these last characters";
+			ref->alphabet[62 + i] = last;
+		}
+	}
+	symbol = table + header + ref->nsymbols;
 	for (int code = 0; code < ref->nsymbols; code++)
 	{
-		int			symbol_len = table[4 + code];
+		int			symbol_len = table[header + code];
 
 		if (symbol_len < 1 || symbol_len > MAX_SYMBOL)
 			return "it has a length that no symbol has";
@@ -146,6 +167,44 @@ put_code(int code, uint8 *out)
 	return 2;
 }
 
+/* Return the value of the character in runs, or -1 if it is in no run. */
+static int
+run_value(uint8 character)
+{
+	const char *found = memchr(reference.alphabet, character, 64);
+
+	return found ? found - reference.alphabet : -1;
+}
+
+/* Return true if a run can begin with these characters. */
+static bool
+is_group(const uint8 *str, int len)
+{
+	if (!reference.with_runs || len < 4)
+		return false;
+	for (int i = 0; i < 4; i++)
+	{
+		if (run_value(str[i]) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Append a run to the encoded string.  Return the number of bytes. */
+static int
+put_groups(const uint8 *str, int groups, uint8 *out)
+{
+	out[0] = 254;
+	out[1] = groups - 1;
+	for (int bit = 0; bit < 24 * groups; bit++)
+	{
+		uint8	   *byte = &out[2 + bit / 8];
+
+		*byte = *byte << 1 | (run_value(str[bit / 6]) >> (5 - bit % 6) & 1);
+	}
+	return 2 + 3 * groups;
+}
+
 /*
  * Encode by the documented rule, which no later release may change.  Pretend
  * that the table does not have the symbol of the code without (-1: it has all
@@ -156,12 +215,15 @@ reference_encode(const uint8 *str, int len, int without, uint8 *out)
 {
 	static int	costs[MAX_LENGTH + 1];
 	static int	choices[MAX_LENGTH];
+	static int	groups[MAX_LENGTH + 4]; /* of the run at each position */
 	int			outlen = 0;
 
 	costs[len] = 0;
+	memset(groups, 0, sizeof(groups));
 	for (int pos = len - 1; pos >= 0; pos--)
 	{
 		int			longest = 0;
+		int			run = 0;	/* bytes of its groups, and of what follows */
 
 		/* a symbol is preferred to the escape, and the longest to the others */
 		costs[pos] = 2 + costs[pos + 1];
@@ -184,10 +246,35 @@ reference_encode(const uint8 *str, int len, int without, uint8 *out)
 				longest = symbol->len;
 			}
 		}
+		if (!is_group(str + pos, len - pos))
+			continue;
+		groups[pos] = 1;
+		run = 3 + costs[pos + 4];
+		if (groups[pos + 4] > 0 && groups[pos + 4] < 256)
+		{
+			int			more = 1 + groups[pos + 4];
+			int			longer = 3 * more + costs[pos + 4 * more];
+
+			if (longer <= run)
+			{
+				groups[pos] = more;
+				run = longer;
+			}
+		}
+		if (2 + run < costs[pos])
+		{
+			costs[pos] = 2 + run;
+			choices[pos] = -2;
+		}
 	}
 	for (int pos = 0; pos < len;)
 	{
-		if (choices[pos] < 0)
+		if (choices[pos] == -2)
+		{
+			outlen += put_groups(str + pos, groups[pos], out + outlen);
+			pos += 4 * groups[pos];
+		}
+		else if (choices[pos] < 0)
 		{
 			out[outlen++] = 255;
 			out[outlen++] = str[pos++];
@@ -215,6 +302,22 @@ reference_decode(const uint8 *in, int inlen, uint8 *out, int outsize)
 		const uint8 *bytes;
 		int			len;
 
+		if (code == 254 && reference.with_runs)
+		{
+			int			chars = pos < inlen ? 4 * (in[pos++] + 1) : 0;
+
+			if (chars == 0 || inlen - pos < chars / 4 * 3 || outsize - outlen < chars)
+				return -1;
+			for (int bit = 0; bit < 6 * chars; bit += 6)
+			{
+				int			value = (in[pos + bit / 8] << 8 |
+									 (bit % 8 > 2 ? in[pos + bit / 8 + 1] : 0)) >> (10 - bit % 8);
+
+				out[outlen++] = reference.alphabet[value & 63];
+			}
+			pos += chars / 4 * 3;
+			continue;
+		}
 		if (code >= reference.one_byte_codes)
 		{
 			if (pos == inlen)
@@ -493,6 +596,8 @@ check_garbage(TrainedCodec *codec)
 			a[i] = reference.one_byte_codes + random_below(two_byte_codes / 256 + 1);
 		else if (random_below(8) == 0)
 			a[i] = 255 - random_below(2);
+		else if (i > 0 && a[i - 1] == 254)
+			a[i] = random_below(random_below(10) ? 5 : 256);
 		else
 			a[i] = random_below(random_below(4) ? Max(reference.one_byte_codes, 1) : 256);
 	}
@@ -558,6 +663,13 @@ random_string(int alphabet, uint8 *str)
 			memcpy(str + n, symbol->bytes, use);
 			n += use;
 		}
+		else if (reference.with_runs && random_below(10) == 0)
+		{
+			int			end = n + random_below(random_below(20) ? 60 : MAX_LENGTH);
+
+			while (n < Min(end, len))
+				str[n++] = reference.alphabet[random_below(64)];
+		}
 		else
 			str[n++] = random_letter(random_below(30) ? alphabet : 256);
 	}
@@ -576,6 +688,8 @@ random_table(int alphabet, Size *len)
 	int			n = random_below(random_below(6) ? 60 : lengthof(symbols));
 	int			longest = 1 + random_below(random_below(2) ? 6 : MAX_SYMBOL);
 	int			one_byte_codes = random_below(256);
+	static const char *const alphabets[] = {"+/", "-_", "./", "!~"};
+	const char *last = random_below(2) ? alphabets[random_below(lengthof(alphabets))] : NULL;
 	int			ones = 0;
 	int			twos;
 	int			wanted;
@@ -609,7 +723,9 @@ random_table(int alphabet, Size *len)
 		}
 	}
 	n = sort_symbols(symbols, n);
-	n = Min(n, one_byte_codes + (255 - one_byte_codes) * 256);
+	if (last)
+		one_byte_codes = Min(one_byte_codes, 254);
+	n = Min(n, one_byte_codes + ((last ? 254 : 255) - one_byte_codes) * 256);
 
 	/* choose the symbols of the one-byte codes; both kinds stay in order */
 	wanted = Min(n, one_byte_codes);
@@ -621,7 +737,7 @@ random_table(int alphabet, Size *len)
 		else
 			ordered[twos++] = symbols[i];
 	}
-	return make_table(ordered, n, one_byte_codes, len);
+	return make_runs_table(ordered, n, one_byte_codes, last, len);
 }
 
 /* Check the strings and garbage of a loaded table. */
@@ -721,7 +837,7 @@ check_load_garbage(void)
 		table[i] = random_below(random_below(2) ? 256 : 5);
 	if (len >= 4)
 	{
-		table[0] = random_below(10) ? 1 : table[0];
+		table[0] = random_below(10) ? 1 + random_below(2) : table[0];
 		table[3] = random_below(10) ? 0 : table[3];
 		set_table_crc(table, len);
 	}
@@ -820,6 +936,47 @@ static const Golden golden_pairs[] = {
 	{STRING("9z"), "ff3919"}
 };
 
+/*
+ * A table with runs of the alphabet of base64url, one one-byte code ("id=") and
+ * two two-byte codes (QUJD, xyz).
+ */
+static const char golden_runs_table[] =
+"02010300" "2d5f" "030403"
+"69643d" "51554a44" "78797a"
+"99e86ffd";
+
+static const Golden golden_runs[] = {
+	{STRING(""), ""},
+	{STRING("id="), "00"},
+	{STRING("QUJD"), "0100"},
+	{STRING("AAA"), "ff41ff41ff41"},
+	{STRING("ABCD"), "fe00001083"},
+	{STRING("____"), "fe00ffffff"},
+	{STRING("9-9-"), "fe00f7ef7e"},
+	{STRING("id=ABCDE"), "00ff41fe000420c4"},
+	{STRING("ABCDABCD"), "fe01001083001083"},
+	{STRING("AAAAQUJD"), "fe000000000100"},
+	{STRING("AAAAxyzAAAA"), "fe000000000101fe00000000"},
+	{STRING("AAAA/AAAA"), "fe00000000ff2ffe00000000"},
+	{STRING("\376\377"), "fffeffff"}
+};
+
+/*
+ * A table with runs of the alphabet of base64, in which a group WXYZ and the
+ * codes of WX and YZ take three bytes each.
+ */
+static const char golden_tie_table[] =
+"02010200" "2b2f" "0202"
+"5758" "595a"
+"b63707bc";
+
+static const Golden golden_ties[] = {
+	{STRING("WXYZ"), "000100"},
+	{STRING("CDEFWXYZ"), "fe01083105597619"},
+	{STRING("CDEFWXYZWXYZ"), "fe02083105597619597619"},
+	{STRING("+/+/WXYZ!"), "fe01fbffbf597619ff21"}
+};
+
 /* Convert hexadecimal digits to bytes.  Return the number of bytes. */
 static int
 from_hex(const char *hex, uint8 *out)
@@ -907,8 +1064,10 @@ check_reasons(const uint8 *table, Size len)
 			check_rejected(wrong_crc, unconstify(uint8 *, table), i);
 	}
 
-	for (int version = 0; version < 256; version += 2)
+	for (int version = 0; version < 256; version++)
 	{
+		if (version == 1 || version == 2)
+			continue;
 		wrong = exact_copy(table, len);
 		wrong[0] = version;
 		check_rejected_with_crc(wrong_version, wrong, len);
@@ -992,11 +1151,70 @@ check_reasons(const uint8 *table, Size len)
 	check_rejected_with_crc(not_in_order, wrong, wrong_len);
 }
 
+/* Each reason to reject a table with runs. */
+static void
+check_reasons_of_runs(const uint8 *table, Size len)
+{
+	static const char invalid[] = "The alphabet of the symbol table is invalid.";
+	static const char too_many[] = "The symbol table has too many symbols.";
+	static const char too_short[] = "The symbol table is too short.";
+	static const char good[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+	static TestSymbol letters[300];
+	uint8	   *wrong;
+	Size		wrong_len;
+
+	for (int i = 0; i < 256; i++)
+	{
+		for (int place = 0; place < 2; place++)
+		{
+			wrong = exact_copy(table, len);
+			wrong[4] = wrong[5] = '-';
+			wrong[4 + place] = i;
+			if (i == 0 || i == '-' || strchr(good, i) == NULL)
+				check_rejected_with_crc(invalid, wrong, len);
+			else
+			{
+				set_table_crc(wrong, len);
+				if (check_load(wrong, len) == NULL)
+					fail("a table with runs of the character %c is rejected", i);
+				MemoryContextDelete(codec_context);
+				free(wrong);
+			}
+		}
+	}
+
+	/* the byte 254 begins no two-byte code */
+	for (int i = 0; i < (int) lengthof(letters); i++)
+	{
+		letters[i].len = 2;
+		letters[i].bytes[0] = i / 256;
+		letters[i].bytes[1] = i % 256;
+	}
+	wrong = make_runs_table(letters, 254, 254, "+/", &wrong_len);
+	if (check_load(wrong, wrong_len) == NULL)
+		fail("a table with runs and 254 one-byte codes is rejected");
+	MemoryContextDelete(codec_context);
+	free(wrong);
+	wrong = make_runs_table(letters, 255, 254, "+/", &wrong_len);
+	check_rejected_with_crc(too_many, wrong, wrong_len);
+	wrong = make_runs_table(letters, 10, 255, "+/", &wrong_len);
+	check_rejected_with_crc(too_many, wrong, wrong_len);
+
+	/* the end is within the alphabet, and within the lengths */
+	for (wrong_len = 8; wrong_len < 4 + 2 + 3 + 4; wrong_len++)
+	{
+		wrong = exact_copy(table, wrong_len);
+		check_rejected_with_crc(too_short, wrong, wrong_len);
+	}
+}
+
 static void
 check_golden(void)
 {
 	static TestSymbol pairs[26 + 676];
 	uint8		table[sizeof(golden_table)];
+	uint8		runs_table[sizeof(golden_runs_table)];
+	uint8		expected[2 + 3 + 2 + 3 * 256];
 	uint8	   *pair_table;
 	uint8		str[MAX_LENGTH + 1];
 	uint8		out[2 * (MAX_LENGTH + 1)];
@@ -1022,6 +1240,35 @@ check_golden(void)
 	pair_table = make_table(pairs, lengthof(pairs), 26, &len);
 	check_golden_strings(pair_table, len, golden_pairs, lengthof(golden_pairs));
 	free(pair_table);
+
+	len = from_hex(golden_runs_table, runs_table);
+	check_golden_strings(runs_table, len, golden_runs, lengthof(golden_runs));
+	check_reasons_of_runs(runs_table, len);
+
+	/* a run of 257 groups is too long, so that of its first group is separate */
+	codec = check_load(runs_table, len);
+	memset(str, 'A', 4 * 257);
+	memset(expected, 0, sizeof(expected));
+	memcpy(expected, "\376\0\0\0\0\376\377", 7);
+	if (trained_codec_encode(codec, str, 4 * 257, out, sizeof(out)) != sizeof(expected) ||
+		memcmp(out, expected, sizeof(expected)) != 0)
+		fail("a run of 257 groups is not encoded as 1 and 256 groups");
+	check_round_trip(codec, str, 4 * 257);
+	check_round_trip(codec, str, MAX_LENGTH);
+	MemoryContextDelete(codec_context);
+
+	len = from_hex(golden_tie_table, runs_table);
+	check_golden_strings(runs_table, len, golden_ties, lengthof(golden_ties));
+
+	/* this rule does not always find the shortest form: 773 bytes here */
+	codec = check_load(runs_table, len);
+	for (int i = 0; i < 256; i++)
+		memcpy(str + 4 * i, "CDEF", 4);
+	memcpy(str + 4 * 256, "WXYZ", 4);
+	if (trained_codec_encode(codec, str, 4 * 257, out, sizeof(out)) != 775)
+		fail("a run of 257 groups with a tie is not encoded in 775 bytes");
+	check_round_trip(codec, str, 4 * 257);
+	MemoryContextDelete(codec_context);
 
 	/* lengths that are not encoded, and a table without symbols */
 	pair_table = make_table(NULL, 0, 255, &len);
@@ -1186,6 +1433,42 @@ check_training(const Sample *sample, int max_symbols, int min_rows)
 	return saved;
 }
 
+/* Random characters of each alphabet become shorter by runs. */
+static void
+train_tokens(void)
+{
+	static const char *const alphabets[] = {"+/", "-_", "./"};
+	const int	chars = 40;
+
+	for (int which = 0; which < (int) lengthof(alphabets); which++)
+	{
+		Sample		sample = new_sample(2000);
+		int			saved;
+
+		for (int i = 0; i < sample.n; i++)
+		{
+			uint8		str[80];
+			int			len = sprintf((char *) str, "user %d: ", random_below(1000));
+
+			for (int j = 0; j < chars; j++)
+			{
+				int			value = random_below(64);
+
+				str[len++] = value < 10 ? '0' + value :
+					value < 36 ? 'A' + value - 10 :
+					value < 62 ? 'a' + value - 36 : alphabets[which][value - 62];
+			}
+			set_string(&sample, i, str, len);
+		}
+		saved = check_training(&sample, 16384, 2);
+		if (!reference.with_runs || memcmp(reference.alphabet + 62, alphabets[which], 2) != 0)
+			fail("the training does not find the alphabet %s", alphabets[which]);
+		if (saved < sample.n * (chars / 4 - 2))
+			fail("runs save %d bytes in %d strings", saved, sample.n);
+		free_sample(&sample);
+	}
+}
+
 static void
 train(int cases)
 {
@@ -1230,11 +1513,14 @@ train(int cases)
 	InterruptPending = false;
 	if (saved < total / 2)
 		fail("the training saves %d of %d bytes", saved, total);
+	if (reference.with_runs)
+		fail("the training uses runs where they save nothing");
 	if (interrupt_checks < 2 * sample.n / 1024)
 		fail("the training checks for interrupts only %d times", interrupt_checks);
 	if (check_training(&sample, 0, 1) > 0)
 		fail("a table without symbols saves something");
 	free_sample(&sample);
+	train_tokens();
 }
 
 /* --- tables whose trie is large --- */
