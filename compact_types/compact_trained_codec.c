@@ -335,8 +335,7 @@ trained_codec_load(const uint8 *stored, Size len, MemoryContext context,
 	one_byte_codes = stored[1];
 	num_symbols = stored[2] | stored[3] << 8;
 	num_codes = TRAINED_NUM_CODES(one_byte_codes);
-	if ((with_runs && one_byte_codes > TRAINED_RUN) ||
-		num_symbols > TRAINED_MAX_SYMBOLS ||
+	if (num_symbols > TRAINED_MAX_SYMBOLS ||
 		num_symbols > TRAINED_USABLE_CODES(one_byte_codes, with_runs))
 	{
 		*detail = "The symbol table has too many symbols.";

@@ -57,7 +57,10 @@
 #define TRAINED_NUM_CODES(one_byte_codes) \
 	((one_byte_codes) + (TRAINED_ESCAPE - (one_byte_codes)) * 256)
 
-/* Most codes that can have a symbol, with or without runs */
+/*
+ * Most codes that can have a symbol, with or without runs.  It is negative if no
+ * byte is left for runs.
+ */
 #define TRAINED_USABLE_CODES(one_byte_codes, with_runs) \
 	((one_byte_codes) + \
 	 (((with_runs) ? TRAINED_RUN : TRAINED_ESCAPE) - (one_byte_codes)) * 256)
