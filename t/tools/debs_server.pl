@@ -52,6 +52,11 @@ case "\$*" in
 	*'apt-get -q source'*pgvector)
 		[ ! -f '$dir/no_pgvector' ] || { echo 'E: Failed to fetch pgvector'; exit 1; }
 		mkdir -p '$server/srv/pgvector/pgvector-1/debian' && printf 'pgvector (1-1) unstable; urgency=low\\n\\n -- A <b\@c>  today\\n' > '$server/srv/pgvector/pgvector-1/debian/changelog' ;;
+	*--print-uris*) echo "'http://localhost:9/pool/postgresql-17_17.12-1.dsc' postgresql-17_17.12-1.dsc 1 SHA256:0" ;;
+	*--require-valid-signature*)
+		while [ \$# -gt 2 ]; do shift; done
+		echo "\$*" > '$dir/verified'
+		mkdir -p '$sources/debian' && cp '$dir/control' '$dir/changelog' '$sources/debian/' ;;
 	*'apt-get -q source'*)
 		mkdir -p '$sources/debian' && cp '$dir/control' '$dir/changelog' '$sources/debian/' ;;
 	*dpkg-buildpackage*/srv/server/*) echo server >> '$dir/built'; touch '$server/srv/server/postgresql-17_1.deb' ;;
@@ -134,6 +139,23 @@ CONTROL
 	builds('a new version of Debian', 'built');
 	write_file("$dir/index_align/17/0001-a.patch", 'b');
 	builds('another patch', 'built');
+	ok(!-e "$dir/verified", 'apt gets the newest version');
+	{
+		local $ENV{PGDENSE_DEBIAN_VERSION} = '17.10-1';
+		builds('a chosen version of Debian', 'built');
+		is( read_file("$dir/verified"),
+			"http://localhost:9/pool/ postgresql-17_17.10-1.dsc\n",
+			'its sources come from where the newest ones are, and their signature is checked');
+		builds('the same version', 'not built');
+		$ENV{PGDENSE_DEBIAN_VERSION} = '17.10-1; true';
+		($code, $out, $err) = run_tool($dir, 'tools/debs-server', '--build');
+		is($code, 1, 'a version that cannot be: exit code');
+		like($err, qr/invalid value of PGDENSE_DEBIAN_VERSION: "17\.10-1; true"/, 'the error');
+	}
+	like(
+		read_file("$server/etc/apt/preferences.d/pg_dense"),
+		qr/^Pin-Priority: 1001$/m,
+		'apt prefers our packages to newer ones');
 
 	foreach my $case (
 		[ 'lintian fails', 1, $said, 1, '3 passed, 1 failed, 0 skipped' ],
