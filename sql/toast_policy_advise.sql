@@ -119,7 +119,7 @@ SELECT toast_policy.enable('parted', 'doc');
 SELECT * FROM now('parted');
 SELECT toast_policy.disable('parted', 'doc');
 SELECT * FROM now('parted');
-CREATE MATERIALIZED VIEW materialized AS SELECT doc FROM docs;
+CREATE MATERIALIZED VIEW materialized WITH (autovacuum_enabled = off) AS SELECT doc FROM docs;
 SELECT * FROM now('materialized');
 CREATE TEMP TABLE temporary AS SELECT doc FROM docs;
 SELECT * FROM now('temporary');
