@@ -282,6 +282,7 @@ is( query(
 	'{"another session has locked the table"}',
 	'all tables: a table with a locked partition has a row');
 $holder->query_safe('ROLLBACK');
+$holder->quit;
 query('DROP TABLE parted');
 
 # What is recommended takes less time to compress, but is not better by 5 %, so it is not proposed.
@@ -478,7 +479,6 @@ query(
 	  END LOOP;
 	  RETURN done;
 	END $$});
-$holder->quit;
 $node->append_conf('postgresql.conf', 'max_locks_per_transaction = 10');
 $node->restart;
 my $locks = query('SELECT lock_tables(2000)');
