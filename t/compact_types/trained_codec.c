@@ -1029,6 +1029,28 @@ check_rejected_with_crc(const char *reason, uint8 *table, Size len)
 	free(table);
 }
 
+/* Make n different symbols of two bytes, in order. */
+static void
+fill_in_order(TestSymbol *symbols, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		symbols[i].len = 2;
+		symbols[i].bytes[0] = i / 256;
+		symbols[i].bytes[1] = i % 256;
+	}
+}
+
+/* A table must be loaded. */
+static void
+check_accepted(const char *what, uint8 *table, Size len)
+{
+	if (check_load(table, len) == NULL)
+		fail("%s is rejected", what);
+	MemoryContextDelete(codec_context);
+	free(table);
+}
+
 /* Each reason to reject a table. */
 static void
 check_reasons(const uint8 *table, Size len)
@@ -1074,24 +1096,13 @@ check_reasons(const uint8 *table, Size len)
 	}
 
 	/* a table with as many symbols as codes, and with one more */
-	for (int i = 0; i < (int) lengthof(letters); i++)
-	{
-		letters[i].len = 2;
-		letters[i].bytes[0] = i / 256;
-		letters[i].bytes[1] = i % 256;
-	}
+	fill_in_order(letters, lengthof(letters));
 	wrong = make_table(letters, 255, 255, &wrong_len);
-	if (check_load(wrong, wrong_len) == NULL)
-		fail("a table with 255 one-byte codes is rejected");
-	MemoryContextDelete(codec_context);
-	free(wrong);
+	check_accepted("a table with 255 one-byte codes", wrong, wrong_len);
 	wrong = make_table(letters, 256, 255, &wrong_len);
 	check_rejected_with_crc(too_many, wrong, wrong_len);
 	wrong = make_table(letters, 256, 254, &wrong_len);
-	if (check_load(wrong, wrong_len) == NULL)
-		fail("a table with 254 one-byte codes and 2 two-byte codes is rejected");
-	MemoryContextDelete(codec_context);
-	free(wrong);
+	check_accepted("a table with 254 one-byte codes and 2 two-byte codes", wrong, wrong_len);
 
 	/* more symbols than any table has */
 	wrong = calloc(1, 8 + 2 * (MAX_SYMBOLS + 1));
@@ -1126,10 +1137,7 @@ check_reasons(const uint8 *table, Size len)
 
 	/* a symbol before its beginning, as one-byte codes and two-byte codes */
 	wrong = make_table(symbols, 4, 2, &wrong_len);
-	if (check_load(wrong, wrong_len) == NULL)
-		fail("a table with symbols in order is rejected");
-	MemoryContextDelete(codec_context);
-	free(wrong);
+	check_accepted("a table with symbols in order", wrong, wrong_len);
 	wrong = make_table(symbols, 4, 3, &wrong_len);
 	check_rejected_with_crc(not_in_order, wrong, wrong_len);
 	wrong = make_table(symbols, 4, 1, &wrong_len);
@@ -1184,17 +1192,9 @@ check_reasons_of_runs(const uint8 *table, Size len)
 	}
 
 	/* the byte 254 begins no two-byte code */
-	for (int i = 0; i < (int) lengthof(letters); i++)
-	{
-		letters[i].len = 2;
-		letters[i].bytes[0] = i / 256;
-		letters[i].bytes[1] = i % 256;
-	}
+	fill_in_order(letters, lengthof(letters));
 	wrong = make_runs_table(letters, 254, 254, "+/", &wrong_len);
-	if (check_load(wrong, wrong_len) == NULL)
-		fail("a table with runs and 254 one-byte codes is rejected");
-	MemoryContextDelete(codec_context);
-	free(wrong);
+	check_accepted("a table with runs and 254 one-byte codes", wrong, wrong_len);
 	wrong = make_runs_table(letters, 255, 254, "+/", &wrong_len);
 	check_rejected_with_crc(too_many, wrong, wrong_len);
 	wrong = make_runs_table(letters, 10, 255, "+/", &wrong_len);
