@@ -97,6 +97,11 @@ class Options:
     phase: float
     tpcc_warmup: int
     tpcc_seconds: int
+    direct: bool
+
+    def measured(self, variant: str) -> dict[str, str]:
+        """Return settings of a server that is measured."""
+        return {**MEASURED[variant], **(tpcc.DIRECT if self.direct else {})}
 
 
 def background(
@@ -171,7 +176,7 @@ def measure(
             {
                 **SETTINGS,
                 "shared_buffers": f"{options.shared_buffers}MB",
-                **MEASURED[variant],
+                **options.measured(variant),
                 **(DRIFTING if maintained else {}),
             },
             group.join_prefix() if group else (),
@@ -412,7 +417,7 @@ def of_tpcc(result: Result, options: Options, stack: ExitStack) -> None:
                     "shared_buffers": common.shared_buffers,
                     **stage.settings,
                     **stage.measured,
-                    **MEASURED[variant],
+                    **options.measured(variant),
                 },
                 group.join_prefix() if group else (),
             )
@@ -645,6 +650,11 @@ def run(options: Options, names: tuple[str, ...], target: Path | None) -> None:
 )
 @click.option("--tpcc-warmup", type=click.IntRange(0), help="Default: 120, or 3 with --quick.")
 @click.option("--tpcc-seconds", type=click.IntRange(1), help="Default: 180, or 5 with --quick.")
+@click.option(
+    "--direct",
+    is_flag=True,
+    help="Use direct I/O for tables and indexes while reads are limited.",
+)
 @click.option(
     "--only",
     multiple=True,

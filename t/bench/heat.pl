@@ -39,6 +39,16 @@ print(
 PYTHON
 is(python($loads), "True True 7 1 1 2 5", 'TPC-C: two loads with the same hot rows');
 
+# --direct applies to both variants.
+my $direct = <<'PYTHON';
+from dataclasses import fields
+from bench.studies import heat
+for direct in (False, True):
+    options = heat.Options(**{field.name: 0 for field in fields(heat.Options)} | {"direct": direct})
+    print(*(options.measured(variant).get("debug_io_direct") for variant in heat.VARIANTS))
+PYTHON
+is(python($direct), "None None\ndata data", '--direct sets direct I/O for both variants');
+
 my ($code, $out, $err) = bench($top, 'heat', '--only', 'zipf');
 is($code, 2, 'keys that do not exist');
 like($err, qr/'zipf' is not one of 'zipf.080'/, 'the error names the ones that exist');
