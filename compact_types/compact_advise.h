@@ -270,7 +270,7 @@ extern void compact_advise_add_blocker(Advice *advice, int attnum, const char *w
 extern void compact_advise_find_blockers(Advice *advice);
 extern void compact_advise_find_mentions(Advice *advice);
 extern bool compact_advise_recreates_index(Relation index, Oid opclass,
-										   const AdviseColumn *column, bool *needs_trgm);
+										   const AdviseColumn *column, char **needs);
 extern void compact_advise_check_indexes(Advice *advice);
 extern List *compact_advise_dependent_views(const Advice *advice, const char *attnums,
 											bool *too_deep);

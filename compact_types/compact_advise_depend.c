@@ -542,21 +542,30 @@ replaces_core_class(Relation index, Oid opclass, const AdviseColumn *column)
  * Return true if convert() or revert() drops the index and creates it again,
  * because the operator class of this key of the index does not accept the
  * proposed type, and there is another class or collation that does the same.
- * If the extension that has the class is missing, set *needs_trgm to true.
+ * If the extension that has the class is missing, set *needs to its name,
+ * otherwise to NULL.
  */
 bool
 compact_advise_recreates_index(Relation index, Oid opclass, const AdviseColumn *column,
-							   bool *needs_trgm)
+							   char **needs)
 {
 	bool		is_trgm;
-	Oid			other = compact_trgm_class(opclass, column->type.typid, &is_trgm);
+	Oid			typid = column->type.typid;
+	Oid			other = compact_trgm_class(opclass, typid, &is_trgm);
 
-	/* no extension has a class for a type with a dictionary */
-	*needs_trgm = (is_trgm && !OidIsValid(other) && column->kind == ADVISE_TEXT &&
-				   compact_trained_number(column->type.name) == 0);
+	*needs = NULL;
+	if (OidIsValid(get_index_constraint(RelationGetRelid(index))))
+		return false;
+	if (is_trgm && !OidIsValid(other) && (column->kind == ADVISE_TEXT || column->kind == ADVISE_CHAR))
+	{
+		char	   *stem = OidIsValid(typid) ? compact_trgm_stem(typid) :
+			column->kind == ADVISE_CHAR ? column->type.name : NULL;
 
-	return (OidIsValid(other) || replaces_core_class(index, opclass, column)) &&
-		!OidIsValid(get_index_constraint(RelationGetRelid(index)));
+		if (stem != NULL)
+			*needs = psprintf("%s_trgm", stem);
+	}
+
+	return OidIsValid(other) || replaces_core_class(index, opclass, column);
 }
 
 /*
@@ -629,14 +638,14 @@ check_key(Advice *advice, AdviseColumn *column, Relation index, int key, List *i
 	const char *name = RelationGetRelationName(index);
 	Oid			am = index->rd_rel->relam;
 	Oid			opclass = get_index_column_opclass(RelationGetRelid(index), key + 1);
-	bool		needs_trgm = false;
+	char	   *needs = NULL;
 
 	if (compact_convert_index_origin(advice, index) != NULL ||
-		compact_advise_recreates_index(index, opclass, column, &needs_trgm))
+		compact_advise_recreates_index(index, opclass, column, &needs))
 		check_recreated(advice, column, index, key, indexes);
-	else if (needs_trgm)
+	else if (needs != NULL)
 		compact_advise_add_blocker(advice, attnum,
-								   psprintf("operator class of index %s needs the extension compact_trgm", name));
+								   psprintf("operator class of index %s needs the extension %s", name, needs));
 	else if (opclass != GetDefaultOpClass(column->att->atttypid, am))
 		compact_advise_add_blocker(advice, attnum,
 								   psprintf("operator class of index %s is not the default one", name));

@@ -10,9 +10,9 @@
  * the statement's parse tree, and reports the change.  The index gets the
  * compact type's own class, or the collation C in place of a class for
  * patterns, or it is built on the value as text.  A class of pg_trgm is
- * replaced by that of compact_trgm, and for a text column the other way round,
- * which revert() relies on.  The server reports all other errors in the
- * statement.
+ * replaced by that of compact_trgm or compact_charN_trgm, and for a text column
+ * the other way round, which revert() relies on.  The server reports all other
+ * errors in the statement.
  *
  * The collation C has an advantage over a class of the compact type: it stays
  * valid when the column gets another type.
@@ -146,15 +146,32 @@ bloom_class(Oid default_class, Oid typid)
 }
 
 /*
- * Operator classes for trigrams: pg_trgm has the first one of a pair, and
- * compact_trgm the second one, for compact_text.
+ * Return the middle part of the names of the operator classes for trigrams of
+ * the type, or NULL if there cannot be any: classes gin_STEM_trgm_ops and
+ * gist_STEM_trgm_ops of the extension STEM_trgm.  pg_trgm has the classes
+ * gin_trgm_ops and gist_trgm_ops.
  */
-static const char *const trgm_extensions[2] = {"pg_trgm", "compact_trgm"};
+char *
+compact_trgm_stem(Oid typid)
+{
+	char	   *stem;
+	Oid			extid;
 
-static const char *const trgm_classes[][2] = {
-	{"gin_trgm_ops", "gin_compact_trgm_ops"},
-	{"gist_trgm_ops", "gist_compact_trgm_ops"}
-};
+	switch (compact_string_kind(typid))
+	{
+		case COMPACT_STRING_CHAR:
+			/* The extension with the classes requires that of the type. */
+			stem = psprintf("compact_char%d", get_typlen(typid));
+			extid = getExtensionOfObject(TypeRelationId, typid);
+			return OidIsValid(extid) && extid == get_extension_oid(stem, true) ? stem : NULL;
+		case COMPACT_STRING_TEXT:
+			return compact_trained_type_number(typid) == 0 ? pstrdup("compact") : NULL;
+		case COMPACT_STRING_NONE:
+			break;
+	}
+
+	return NULL;
+}
 
 /* Return true if the extension of that name has the operator class. */
 static bool
@@ -189,9 +206,9 @@ class_of_extension(Oid amid, const char *name, const char *extension, Oid typid)
 }
 
 /*
- * If the operator class belongs to pg_trgm or compact_trgm, return the class of
- * the other extension that does the same for the type, or else InvalidOid.  Set
- * *is_trgm to true if the class belongs to pg_trgm.
+ * If the operator class is one for trigrams, of pg_trgm or of an extension of
+ * ours, return the other's class that does the same for the type, or else
+ * InvalidOid.  Set *is_trgm to true if the class belongs to pg_trgm.
  */
 Oid
 compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm)
@@ -199,22 +216,31 @@ compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm)
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	Oid			result = InvalidOid;
 	Form_pg_opclass form;
+	char	   *method;
+	char	   *stem;
 
 	*is_trgm = false;
 	if (!HeapTupleIsValid(tuple))
 		return InvalidOid;
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	for (int i = 0; i < (int) lengthof(trgm_classes); i++)
+	method = get_am_name(form->opcmethod);
+	if (strcmp(NameStr(form->opcname), psprintf("%s_trgm_ops", method)) == 0 &&
+		belongs_to(opclass, "pg_trgm"))
 	{
-		for (int side = 0; side < 2; side++)
-		{
-			if (strcmp(NameStr(form->opcname), trgm_classes[i][side]) != 0 ||
-				!belongs_to(opclass, trgm_extensions[side]))
-				continue;
-			*is_trgm = (side == 0);
-			result = class_of_extension(form->opcmethod, trgm_classes[i][1 - side],
-										trgm_extensions[1 - side], typid);
-		}
+		*is_trgm = true;
+		stem = compact_trgm_stem(typid);
+		if (stem != NULL)
+			result = class_of_extension(form->opcmethod, psprintf("%s_%s_trgm_ops", method, stem),
+										psprintf("%s_trgm", stem), typid);
+	}
+	else
+	{
+		stem = compact_trgm_stem(form->opcintype);
+		if (stem != NULL &&
+			strcmp(NameStr(form->opcname), psprintf("%s_%s_trgm_ops", method, stem)) == 0 &&
+			belongs_to(opclass, psprintf("%s_trgm", stem)))
+			result = class_of_extension(form->opcmethod, psprintf("%s_trgm_ops", method),
+										"pg_trgm", typid);
 	}
 	ReleaseSysCache(tuple);
 
@@ -263,6 +289,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	bool		is_trgm = false;
 	CompactStringKind kind;
 	char	   *opclass_name = NULL;
+	char	   *stem;
 	ColumnRef  *ref;
 	TypeCast   *cast;
 
@@ -323,6 +350,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	if (stmt->unique || stmt->isconstraint || stmt->excludeOpNames != NIL)
 		return;
 
+	stem = compact_trgm_stem(typid);
 	element->name = NULL;
 	ref = makeNode(ColumnRef);
 	ref->fields = list_make1(makeString(colname));
@@ -338,9 +366,9 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 			 opclass_name != NULL ?
 			 errdetail("Operator class \"%s\" does not accept type %s.", opclass_name, format_type_be(typid)) :
 			 errdetail("Access method \"%s\" has no operator class for type %s.", stmt->accessMethod, format_type_be(typid)),
-			 is_trgm && kind == COMPACT_STRING_TEXT && compact_trained_type_number(typid) == 0 ?
-			 errhint("The index serves conditions on %s::text.  For an index that serves conditions on %s, run CREATE EXTENSION compact_trgm, and create the index again.",
-					 quote_identifier(colname), quote_identifier(colname)) :
+			 is_trgm && stem != NULL ?
+			 errhint("The index serves conditions on %s::text.  For an index that serves conditions on %s, run CREATE EXTENSION %s_trgm CASCADE, and create the index again.",
+					 quote_identifier(colname), quote_identifier(colname), stem) :
 			 errhint("The index serves conditions on %s::text.", quote_identifier(colname))));
 }
 

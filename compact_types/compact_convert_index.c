@@ -63,12 +63,12 @@ has_chosen_key(const Advice *advice, const bool *chosen, Relation index, bool ot
 	for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 	{
 		int			i = key_column(advice, index, key);
-		bool		needs_trgm;
+		char	   *needs;
 
 		if (i >= 0 && chosen[i] &&
 			(!other_class ||
 			 compact_advise_recreates_index(index, get_index_column_opclass(RelationGetRelid(index), key + 1),
-											&advice->columns[i], &needs_trgm)))
+											&advice->columns[i], &needs)))
 			return true;
 	}
 

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * compact_trgm.c
- *	  Trigrams of compact_text, for the extension compact_trgm.
+ *	  Trigrams of compact_text and compact_charN, for the extensions
+ *	  compact_trgm and compact_charN_trgm.
  *
- * pg_trgm does the work.  The functions in this file decode a value of
- * compact_text to a text, and call the C function of pg_trgm that has the same
- * role for text.  Only the functions that get a stored value are here.  The
- * query of an index scan is always a text.  So the operator classes use
- * pg_trgm's own C functions for everything else.
+ * pg_trgm does the work.  The functions in this file convert a value to a
+ * text, and call the C function of pg_trgm that has the same role for text.
+ * Only the functions that get a stored value are here.  The query of an index
+ * scan is always a text.  So the operator classes use pg_trgm's own C
+ * functions for everything else.
  *
  * This library has to work on a server without pg_trgm, so it looks up the
  * functions of pg_trgm's library when they are called.
@@ -21,10 +22,15 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/gist.h"
 #include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include "compact_text.h"
+#include "compact_types.h"
 
 /* Return the function of pg_trgm's library, which *address caches. */
 static PGFunction
@@ -64,15 +70,18 @@ call_with_first(FunctionCallInfo fcinfo, PGFunction function, Datum first)
 
 /*
  * Define a function that calls the function "name" of pg_trgm with the text of
- * its first argument, a compact_text.
+ * its first argument.  value_text makes that text.
+ *
+ * For compact_charN, value_text keeps the type in fn_extra.  That is allowed
+ * because none of these functions of pg_trgm uses fn_extra.
  */
-#define TRGM_FUNCTION(name) \
-	PG_FUNCTION_INFO_V1(compact_text_##name); \
+#define TRGM_FUNCTION(prefix, name, value_text) \
+	PG_FUNCTION_INFO_V1(prefix##_##name); \
 	Datum \
-	compact_text_##name(PG_FUNCTION_ARGS) \
+	prefix##_##name(PG_FUNCTION_ARGS) \
 	{ \
 		static PGFunction address = NULL; \
-		text	   *value = compact_text_to_text(PG_GETARG_VARLENA_PP(0)); \
+		text	   *value = (value_text); \
 		Datum		result; \
 \
 		result = call_with_first(fcinfo, trgm_function(&address, #name), \
@@ -81,20 +90,47 @@ call_with_first(FunctionCallInfo fcinfo, PGFunction function, Datum first)
 		return result; \
 	}
 
-/* Functions of operators: each takes a compact_text and a text. */
-TRGM_FUNCTION(similarity_op)
-TRGM_FUNCTION(word_similarity_op)
-TRGM_FUNCTION(word_similarity_commutator_op)
-TRGM_FUNCTION(strict_word_similarity_op)
-TRGM_FUNCTION(strict_word_similarity_commutator_op)
-TRGM_FUNCTION(similarity_dist)
-TRGM_FUNCTION(word_similarity_dist_op)
-TRGM_FUNCTION(word_similarity_dist_commutator_op)
-TRGM_FUNCTION(strict_word_similarity_dist_op)
-TRGM_FUNCTION(strict_word_similarity_dist_commutator_op)
+/*
+ * Define the functions of one type: those of the operators, each of which
+ * takes a value of the type and a text, and GIN support function 2 (type,
+ * internal), which returns the trigrams of a value.
+ */
+#define TRGM_FUNCTIONS(prefix, value_text) \
+	TRGM_FUNCTION(prefix, similarity_op, value_text) \
+	TRGM_FUNCTION(prefix, word_similarity_op, value_text) \
+	TRGM_FUNCTION(prefix, word_similarity_commutator_op, value_text) \
+	TRGM_FUNCTION(prefix, strict_word_similarity_op, value_text) \
+	TRGM_FUNCTION(prefix, strict_word_similarity_commutator_op, value_text) \
+	TRGM_FUNCTION(prefix, similarity_dist, value_text) \
+	TRGM_FUNCTION(prefix, word_similarity_dist_op, value_text) \
+	TRGM_FUNCTION(prefix, word_similarity_dist_commutator_op, value_text) \
+	TRGM_FUNCTION(prefix, strict_word_similarity_dist_op, value_text) \
+	TRGM_FUNCTION(prefix, strict_word_similarity_dist_commutator_op, value_text) \
+	TRGM_FUNCTION(prefix, gin_extract_value_trgm, value_text)
 
-/* GIN support function 2 (compact_text, internal): the trigrams of a value */
-TRGM_FUNCTION(gin_extract_value_trgm)
+TRGM_FUNCTIONS(compact_text, compact_text_to_text(PG_GETARG_VARLENA_PP(0)))
+TRGM_FUNCTIONS(compact_char, compact_char_arg_text(fcinfo, 0))
+
+/*
+ * Call pg_trgm's gtrgm_compress().  If value is not NULL, replace the key of
+ * the entry by this text.
+ */
+static Datum
+compress(FunctionCallInfo fcinfo, text *value)
+{
+	static PGFunction address = NULL;
+	GISTENTRY  *entry = (GISTENTRY *) PG_GETARG_POINTER(0);
+	GISTENTRY	leaf = *entry;
+
+	if (value != NULL)
+	{
+		leaf.key = PointerGetDatum(value);
+		entry = &leaf;
+	}
+
+	return call_with_first(fcinfo, trgm_function(&address, "gtrgm_compress"),
+						   PointerGetDatum(entry));
+}
 
 /*
  * compact_text_gtrgm_compress(internal) returns internal: GiST support function
@@ -105,18 +141,53 @@ PG_FUNCTION_INFO_V1(compact_text_gtrgm_compress);
 Datum
 compact_text_gtrgm_compress(PG_FUNCTION_ARGS)
 {
-	static PGFunction address = NULL;
 	GISTENTRY  *entry = (GISTENTRY *) PG_GETARG_POINTER(0);
-	GISTENTRY	leaf = *entry;
 
-	if (entry->leafkey)
+	return compress(fcinfo, entry->leafkey ?
+					compact_text_to_text(PG_DETOAST_DATUM_PACKED(entry->key)) : NULL);
+}
+
+/*
+ * Return the length of the type whose values the compress function gets.  The
+ * function is declared with an argument of type internal.  So find a column of
+ * the index that has the function, and return the length of the type that the
+ * column's operator class accepts.
+ */
+static int
+compressed_length(Relation index, Oid funcid)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
-		struct varlena *value = PG_DETOAST_DATUM_PACKED(entry->key);
+		int16		typlen;
+		bool		typbyval;
 
-		leaf.key = PointerGetDatum(compact_text_to_text(value));
-		entry = &leaf;
+		if (index_getprocid(index, i + 1, GIST_COMPRESS_PROC) != funcid)
+			continue;
+		get_typlenbyval(index->rd_opcintype[i], &typlen, &typbyval);
+		if (typlen > 0 && !typbyval)
+			return typlen;
 	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
+			 errmsg("function with OID %u does not belong to an operator class of a fixed-length string type",
+					funcid)));
+}
 
-	return call_with_first(fcinfo, trgm_function(&address, "gtrgm_compress"),
-						   PointerGetDatum(entry));
+/*
+ * compact_char_gtrgm_compress(internal) returns internal: the same for
+ * compact_charN
+ */
+PG_FUNCTION_INFO_V1(compact_char_gtrgm_compress);
+Datum
+compact_char_gtrgm_compress(PG_FUNCTION_ARGS)
+{
+	GISTENTRY  *entry = (GISTENTRY *) PG_GETARG_POINTER(0);
+	const char *value = DatumGetPointer(entry->key);
+	int			typlen;
+
+	if (!entry->leafkey)
+		return compress(fcinfo, NULL);
+	typlen = compressed_length(entry->rel, fcinfo->flinfo->fn_oid);
+
+	return compress(fcinfo, cstring_to_text_with_len(value, compact_char_strlen(value, typlen)));
 }

@@ -3,13 +3,19 @@
  * compact_trgm_ddl.c
  *	  Create the operators and operator classes of trigrams.
  *
- * The operator classes have pg_trgm's operators with a compact_text on the left
- * side and a text on the right side, under the numbers that pg_trgm gives them.
- * The parser gives a literal the type of the other operand.  So there is also
- * an operator of two compact_text, and one with the compact_text on the right
- * side.  The planner replaces both by the operator of the class, because their
- * functions are written in SQL.  If the first of two compact_text is no column,
- * a support function exchanges them.
+ * The operator classes have pg_trgm's operators with a value of the type on the
+ * left side and a text on the right side, under the numbers that pg_trgm gives
+ * them.  There is also an operator with the value on the right side.  The
+ * planner replaces it by the operator of the class, because its function is
+ * written in SQL.
+ *
+ * compact_text has operators of two values, too, which are functions in SQL as
+ * well.  If the first value is no column, a support function exchanges the
+ * values.  compact_charN has no such operators, because the parser would give a
+ * literal the type of the column then, and the literal can be too long for that
+ * type.  compact_charN has operators with compact_text instead.  Without these,
+ * the parser could not choose between the operators of one of the two types
+ * with text.
  *
  * Index support functions have arguments of the indexed type by rule, as
  * amvalidate() demands, although the query is a text.  So the classes do not
@@ -80,6 +86,17 @@ static const struct
 	{"=", 11}
 };
 
+/* The type that gets the operators and classes. */
+typedef struct TrgmType
+{
+	TypeDdl		ddl;
+	TypeDdl		from_trgm;		/* the same, for functions of pg_trgm's
+								 * library */
+	const char *symbol;			/* start of the names of its C functions */
+	const char *stem;			/* as compact_trgm_stem() returns it */
+	const char *class_schema;
+}			TrgmType;
+
 /* Create the operator of two types, whose function exists. */
 static void
 create_operator(const TypeDdl *ddl, const TrgmOperator *op, const char *left, const char *right)
@@ -115,9 +132,15 @@ create_derived_operators(const TypeDdl *ddl, const char *left, const char *right
 	}
 }
 
+/*
+ * Create the operators of the type.  compact_text is the name of that type, or
+ * NULL if the operators are those of compact_text itself.
+ */
 static void
-create_operators(const TypeDdl *ddl)
+create_operators(const TrgmType * trgm, const char *compact_text)
 {
+	const TypeDdl *ddl = &trgm->ddl;
+
 	for (int i = 0; i < (int) lengthof(trgm_operators); i++)
 	{
 		const TrgmOperator *op = &trgm_operators[i];
@@ -125,14 +148,21 @@ create_operators(const TypeDdl *ddl)
 		/* a condition depends on a setting of pg_trgm */
 		compact_ddl_create_function(ddl, op->function, psprintf("%s, text", ddl->type),
 									op->is_distance ? "float4" : "bool",
-									psprintf("compact_text_%s", op->function),
+									psprintf("%s_%s", trgm->symbol, op->function),
 									op->is_distance ? "IMMUTABLE" : "STABLE");
 		create_operator(ddl, op, ddl->type, "text");
 	}
-	compact_ddl_create_function(ddl, "trgm_support", "internal", "internal",
-								"compact_types_trgm_support", "IMMUTABLE");
+	if (compact_text == NULL)
+		compact_ddl_create_function(ddl, "trgm_support", "internal", "internal",
+									"compact_types_trgm_support", "IMMUTABLE");
 	create_derived_operators(ddl, "text", ddl->type);
-	create_derived_operators(ddl, ddl->type, ddl->type);
+	if (compact_text == NULL)
+		create_derived_operators(ddl, ddl->type, ddl->type);
+	else
+	{
+		create_derived_operators(ddl, ddl->type, compact_text);
+		create_derived_operators(ddl, compact_text, ddl->type);
+	}
 }
 
 /* Return the operators of a class as a list for CREATE OPERATOR CLASS. */
@@ -160,13 +190,23 @@ class_operators(const TypeDdl *ddl, bool distances)
 }
 
 static void
-create_gin_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *class_schema)
+create_comment(const TrgmType * trgm, const char *method)
 {
-	const char *schema = ddl->schema;
-	const char *type = ddl->type;
+	compact_ddl_execute("COMMENT ON OPERATOR CLASS %s.%s_%s_trgm_ops USING %s IS"
+						" '%s_trgm_ops for columns of type %s'",
+						trgm->class_schema, method, trgm->stem, method, method, trgm->ddl.name);
+}
 
-	compact_ddl_create_function(ddl, "gin_extract_value_trgm", psprintf("%s, internal", type),
-								"internal", "compact_text_gin_extract_value_trgm", "IMMUTABLE");
+static void
+create_gin_class(const TrgmType * trgm)
+{
+	const TypeDdl *from_trgm = &trgm->from_trgm;
+	const char *schema = trgm->ddl.schema;
+	const char *type = trgm->ddl.type;
+
+	compact_ddl_create_function(&trgm->ddl, "gin_extract_value_trgm",
+								psprintf("%s, internal", type), "internal",
+								psprintf("%s_gin_extract_value_trgm", trgm->symbol), "IMMUTABLE");
 	compact_ddl_create_function(from_trgm, "gin_extract_query_trgm",
 								psprintf("%s, internal, int2, internal, internal, internal, internal", type),
 								"internal", "gin_extract_query_trgm", "IMMUTABLE");
@@ -176,25 +216,25 @@ create_gin_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *class
 	compact_ddl_create_function(from_trgm, "gin_trgm_triconsistent",
 								psprintf("internal, int2, %s, int4, internal, internal, internal", type),
 								"\"char\"", "gin_trgm_triconsistent", "IMMUTABLE");
-	compact_ddl_execute("CREATE OPERATOR CLASS %s.gin_compact_trgm_ops FOR TYPE %s USING gin AS %s"
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.gin_%s_trgm_ops FOR TYPE %s USING gin AS %s"
 						"FUNCTION 1 pg_catalog.btint4cmp(int4, int4),"
 						" FUNCTION 2 %s.gin_extract_value_trgm(%s, internal),"
 						" FUNCTION 3 %s.gin_extract_query_trgm(%s, internal, int2, internal, internal, internal, internal),"
 						" FUNCTION 4 %s.gin_trgm_consistent(internal, int2, %s, int4, internal, internal, internal, internal),"
 						" FUNCTION 6 %s.gin_trgm_triconsistent(internal, int2, %s, int4, internal, internal, internal),"
 						" STORAGE int4",
-						class_schema, type, class_operators(ddl, false),
+						trgm->class_schema, trgm->stem, type, class_operators(&trgm->ddl, false),
 						schema, type, schema, type, schema, type, schema, type);
-	compact_ddl_execute("COMMENT ON OPERATOR CLASS %s.gin_compact_trgm_ops USING gin IS"
-						" 'gin_trgm_ops for columns of type compact_text'", class_schema);
+	create_comment(trgm, "gin");
 }
 
 static void
-create_gist_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *class_schema,
-				  const char *trgm_schema)
+create_gist_class(const TrgmType * trgm, const char *trgm_schema)
 {
-	const char *schema = ddl->schema;
-	const char *type = ddl->type;
+	const TypeDdl *from_trgm = &trgm->from_trgm;
+	const char *schema = trgm->ddl.schema;
+	const char *type = trgm->ddl.type;
+	char	   *compress = psprintf("%s_gtrgm_compress", trgm->ddl.name);
 
 	compact_ddl_create_function(from_trgm, "gtrgm_consistent",
 								psprintf("internal, %s, int2, oid, internal", type),
@@ -202,12 +242,12 @@ create_gist_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *clas
 	compact_ddl_create_function(from_trgm, "gtrgm_distance",
 								psprintf("internal, %s, int2, oid, internal", type),
 								"float8", "gtrgm_distance", "IMMUTABLE");
-	compact_ddl_create_function(ddl, "gtrgm_compress", "internal", "internal",
-								"compact_text_gtrgm_compress", "IMMUTABLE");
-	compact_ddl_execute("CREATE OPERATOR CLASS %s.gist_compact_trgm_ops FOR TYPE %s USING gist AS %s"
+	compact_ddl_create_function(&trgm->ddl, compress, "internal", "internal",
+								psprintf("%s_gtrgm_compress", trgm->symbol), "IMMUTABLE");
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.gist_%s_trgm_ops FOR TYPE %s USING gist AS %s"
 						"FUNCTION 1 %s.gtrgm_consistent(internal, %s, int2, oid, internal),"
 						" FUNCTION 2 %s.gtrgm_union(internal, internal),"
-						" FUNCTION 3 %s.gtrgm_compress(internal),"
+						" FUNCTION 3 %s.%s(internal),"
 						" FUNCTION 4 %s.gtrgm_decompress(internal),"
 						" FUNCTION 5 %s.gtrgm_penalty(internal, internal, internal),"
 						" FUNCTION 6 %s.gtrgm_picksplit(internal, internal),"
@@ -215,12 +255,11 @@ create_gist_class(const TypeDdl *ddl, const TypeDdl *from_trgm, const char *clas
 						" FUNCTION 8 %s.gtrgm_distance(internal, %s, int2, oid, internal),"
 						" FUNCTION 10 %s.gtrgm_options(internal),"
 						" STORAGE %s.gtrgm",
-						class_schema, type, class_operators(ddl, true),
-						schema, type, trgm_schema, schema, trgm_schema, trgm_schema, trgm_schema,
-						trgm_schema, trgm_schema, trgm_schema, schema, type, trgm_schema,
-						trgm_schema);
-	compact_ddl_execute("COMMENT ON OPERATOR CLASS %s.gist_compact_trgm_ops USING gist IS"
-						" 'gist_trgm_ops for columns of type compact_text'", class_schema);
+						trgm->class_schema, trgm->stem, type, class_operators(&trgm->ddl, true),
+						schema, type, trgm_schema, schema, compress, trgm_schema, trgm_schema,
+						trgm_schema, trgm_schema, trgm_schema, trgm_schema, schema, type,
+						trgm_schema, trgm_schema);
+	create_comment(trgm, "gist");
 }
 
 /* Return the quoted name of the schema that has the objects of pg_trgm. */
@@ -247,7 +286,7 @@ find_trgm_schema(void)
 
 /*
  * compact_types.trgm_support(internal) returns internal: planner support of the
- * operators of two compact_text
+ * operators of two values, neither of which is a text
  */
 PG_FUNCTION_INFO_V1(compact_types_trgm_support);
 Datum
@@ -291,17 +330,20 @@ compact_types_trgm_support(PG_FUNCTION_ARGS)
 
 /*
  * compact_types.create_trgm() returns void
+ * compact_types.create_trgm(length int4) returns void
  *
- * The script of the extension compact_trgm calls this function to create all
- * objects of the extension.
+ * The script of the extension compact_trgm calls the first function to create
+ * all objects of the extension.  The script of the extension compact_charN_trgm
+ * calls the second one, with N.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_trgm);
 Datum
 compact_types_create_trgm(PG_FUNCTION_ARGS)
 {
-	TypeDdl		ddl;
-	TypeDdl		from_trgm;
-	const char *class_schema;
+	TrgmType trgm;
+	TypeDdl    *ddl = &trgm.ddl;
+	char	   *compact_text;
+	bool		is_text = PG_NARGS() == 0;
 	int			nestlevel;
 
 	if (!creating_extension)
@@ -310,15 +352,24 @@ compact_types_create_trgm(PG_FUNCTION_ARGS)
 				 errmsg("create_trgm() can only be called by an extension's script")));
 
 	SPI_connect();
-	compact_ddl_init(&ddl, fcinfo->flinfo->fn_oid);
-	class_schema = quote_identifier(get_namespace_name(compact_ddl_creation_schema()));
+	compact_ddl_init(ddl, fcinfo->flinfo->fn_oid);
+	trgm.		class_schema = quote_identifier(get_namespace_name(compact_ddl_creation_schema()));
+
 	nestlevel = compact_ddl_set_gucs();
-	ddl.type = compact_ddl_argument_type(&ddl, "compact_text_out");
-	from_trgm = ddl;
-	from_trgm.library = "'$libdir/pg_trgm'";
-	create_operators(&ddl);
-	create_gin_class(&ddl, &from_trgm, class_schema);
-	create_gist_class(&ddl, &from_trgm, class_schema, find_trgm_schema());
+	compact_text = compact_ddl_argument_type(ddl, "compact_text_out");
+	if (is_text)
+		strlcpy(ddl->name, "compact_text", NAMEDATALEN);
+	else
+		snprintf(ddl->name, NAMEDATALEN, "compact_char%d", PG_GETARG_INT32(0));
+	ddl->type = compact_ddl_argument_type(ddl, psprintf("%s_out", ddl->name));
+	trgm.		symbol = is_text ? "compact_text" : "compact_char";
+	trgm.		stem = is_text ? "compact" : ddl->name;
+	trgm.		from_trgm = *ddl;
+	trgm.		from_trgm.library = "'$libdir/pg_trgm'";
+
+	create_operators(&trgm, is_text ? NULL : compact_text);
+	create_gin_class(&trgm);
+	create_gist_class(&trgm, find_trgm_schema());
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

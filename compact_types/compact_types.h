@@ -97,6 +97,7 @@ typedef enum CompactStringKind
 
 extern CompactStringKind compact_string_kind(Oid typid);
 extern bool compact_is_pattern_class(Oid opclass);
+extern char *compact_trgm_stem(Oid typid);
 extern Oid	compact_trgm_class(Oid opclass, Oid typid, bool *is_trgm);
 extern void compact_auto_index(IndexStmt *stmt);
 

@@ -1,4 +1,4 @@
-# Check the operator classes of compact_trgm.
+# Check the operator classes of compact_trgm and compact_char64_trgm.
 #
 # - For random strings and patterns, an index scan finds the rows that a sequential scan finds, and
 #   that pg_trgm's own index on a text column finds.  ORDER BY gives the same distances.
@@ -103,9 +103,28 @@ sub literal
 	return encode('UTF-8', "'$string'");
 }
 
+# Return the longest start of the string that compact_char64 stores unchanged.
+sub shortened
+{
+	my ($string) = @_;
+	chop $string while length(encode('UTF-8', $string)) > 64;
+	$string =~ s/ +$//;
+	return $string;
+}
+
+# A pattern for the operator and the type.  "=" converts the pattern to compact_char64.
+sub pattern_for
+{
+	my ($operator, $type, @strings) = @_;
+	my $pattern = random_pattern($operator, pick(@strings));
+
+	return $operator eq '=' && $type ne 'compact_text' ? shortened($pattern) : $pattern;
+}
+
+# Create the extension, and fill columns of the type and of text with the same strings.
 sub prepare
 {
-	my ($db) = @_;
+	my ($db, $type, $extension) = @_;
 	my @strings = map { random_string() } 1 .. 800;
 	# The operators of words take long for long strings, so there are only a few.
 	my @long = map {
@@ -113,13 +132,20 @@ sub prepare
 		  map { pick(@words) }
 		  1 .. 400
 	} 1 .. 4;
+	my $class = $extension =~ s/_trgm$//r . '_trgm_ops';
+
+	if ($type ne 'compact_text')
+	{
+		@strings = map { shortened($_) } @strings;
+		@long = map { shortened($_) } @long;
+	}
 	my @values = (undef, undef, '', @strings, @long);
 
-	$node->safe_psql($db, <<'SQL');
+	$node->safe_psql($db, <<SQL);
 CREATE SCHEMA tri;
 CREATE EXTENSION pg_trgm SCHEMA tri;
-CREATE EXTENSION compact_trgm CASCADE;
-CREATE TABLE s (id int GENERATED ALWAYS AS IDENTITY, c compact_text, g compact_text, t text, u text);
+CREATE EXTENSION $extension CASCADE;
+CREATE TABLE s (id int GENERATED ALWAYS AS IDENTITY, c $type, g $type, t text, u text);
 CREATE TABLE p (id int GENERATED ALWAYS AS IDENTITY, op text, pattern text);
 SQL
 	my $sql =
@@ -128,21 +154,23 @@ SQL
 	{
 		$sql .= 'INSERT INTO p (op, pattern) VALUES '
 		  . join(', ',
-			map { "('$op', " . literal(random_pattern($op, pick(@strings))) . ')' } 1 .. $cases)
+			map { "('$op', " . literal(pattern_for($op, $type, @strings)) . ')' } 1 .. $cases)
 		  . ";\n";
 	}
 	$node->safe_psql($db, $sql);
 	# Half of the rows come into the indexes after the build, by the list of pending entries.
-	$node->safe_psql($db, <<'SQL');
+	$node->safe_psql($db, <<SQL);
 UPDATE s SET g = c, t = c, u = c;
 CREATE TEMP TABLE later AS SELECT * FROM s WHERE id % 2 = 0;
 DELETE FROM s WHERE id % 2 = 0;
-CREATE INDEX s_c ON s USING gin (c gin_compact_trgm_ops);
-CREATE INDEX s_g ON s USING gist (g gist_compact_trgm_ops);
+CREATE INDEX s_c ON s USING gin (c gin_$class);
+CREATE INDEX s_g ON s USING gist (g gist_$class);
 CREATE INDEX s_t ON s USING gin (t tri.gin_trgm_ops);
 CREATE INDEX s_u ON s USING gist (u tri.gist_trgm_ops);
 INSERT INTO s OVERRIDING SYSTEM VALUE SELECT * FROM later;
 ANALYZE s;
+SQL
+	$node->safe_psql($db, <<'SQL');
 -- Return the result of a pattern on a column, by the index of that name or by a sequential scan.
 CREATE FUNCTION found(op text, pattern text, col text, index text) RETURNS text LANGUAGE plpgsql
 SET search_path = public, tri AS $$
@@ -188,12 +216,16 @@ SQL
 #
 # Random strings and patterns
 #
-foreach my $locale ('C', 'C.UTF-8')
+foreach my $kind (
+	[ 'c', 'C', 'compact_text', 'compact_trgm' ],
+	[ 'utf', 'C.UTF-8', 'compact_text', 'compact_trgm' ],
+	[ 'char', 'C.UTF-8', 'compact_char64', 'compact_char64_trgm' ])
 {
-	my $db = $locale eq 'C' ? 'c' : 'utf';
+	my ($db, $locale, $type, $extension) = @$kind;
+	my $name = "$type, $locale";
 
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 LOCALE '$locale'");
-	prepare($db);
+	prepare($db, $type, $extension);
 	is( $node->safe_psql(
 			$db,
 			q{SELECT op, pattern, seq, seq_text, gin, gin_text, gist, gist_text FROM results
@@ -201,23 +233,23 @@ foreach my $locale ('C', 'C.UTF-8')
 			OR (op !~ '<' AND (seq IS DISTINCT FROM gin OR seq IS DISTINCT FROM gin_text)) LIMIT 5}
 		),
 		'',
-		"$locale: index scans and sequential scans agree, on compact_text and on text");
+		"$name: index scans and sequential scans agree, with text as well");
 	is( $node->safe_psql(
 			$db,
 			q{SELECT count(DISTINCT op), count(DISTINCT op) FILTER (WHERE seq ~ '^[0-9]') FROM results}
 		),
 		'11|11',
-		"$locale: some patterns of each operator find rows");
-	is( $node->safe_psql(
-			$db,
-			q{SELECT count(DISTINCT compact_types.codec(c)) >= 6, bool_or(length(c) > 2000), bool_or(c = ''), bool_or(c IS NULL) FROM s}
-		),
-		't|t|t|t',
-		"$locale: the values have many forms");
+		"$name: some patterns of each operator find rows");
+	my $forms =
+	  $type eq 'compact_text'
+	  ? 'count(DISTINCT compact_types.codec(c)) >= 6, bool_or(length(c) > 2000)'
+	  : 'bool_or(octet_length(t) = 64), bool_or(octet_length(t) < 8)';
+	is($node->safe_psql($db, "SELECT $forms, bool_or(c = ''), bool_or(c IS NULL) FROM s"),
+		't|t|t|t', "$name: the values have many forms");
 	# The entries are the same, so the sizes of new indexes are, too.
 	$node->safe_psql($db, 'REINDEX TABLE s');
 	is($node->safe_psql($db, q{SELECT pg_relation_size('s_c') = pg_relation_size('s_t')}),
-		't', "$locale: the GIN index has the size of one on text");
+		't', "$name: the GIN index has the size of one on text");
 }
 
 like(
@@ -227,13 +259,38 @@ like(
 	'an index serves LIKE without pg_trgm in the search_path');
 
 #
+# A type without an extension has no classes, and the hint does not name any.
+#
+$node->safe_psql('char', q{SELECT compact_types.create_char(100)});
+$node->safe_psql('char', 'CREATE TABLE wide (c compact_char100, v varchar(100))');
+my ($status, $out, $err) =
+  $node->psql('char', 'CREATE INDEX wide_c ON wide USING gin (c tri.gin_trgm_ops)');
+like(
+	$err,
+	qr/HINT:  The index serves conditions on c::text\.$/m,
+	'compact_char100: the index is built on the value as text');
+$node->safe_psql('char',
+	q{INSERT INTO wide SELECT NULL, repeat('x', 100) FROM generate_series(1, 100)});
+$node->safe_psql('char', 'CREATE INDEX wide_v ON wide USING gin (v tri.gin_trgm_ops)');
+is( $node->safe_psql(
+		'char',
+		q{SELECT proposed_type, blockers FROM compact_types.advise('wide', fixed_varchar => true) WHERE column_name = 'v'}
+	),
+	'compact_char100|{"operator class of index wide_v is not the default one"}',
+	'compact_char100: no extension is proposed');
+$node->safe_psql('char', 'DROP TABLE wide');
+
+#
 # amcheck
 #
 if ($major >= 18)
 {
-	$node->safe_psql('c', 'CREATE EXTENSION amcheck');
-	is($node->safe_psql('c', q{SELECT gin_index_check('s_c')}),
-		'', 'amcheck finds no damage in the GIN index');
+	foreach my $db ('c', 'char')
+	{
+		$node->safe_psql($db, 'CREATE EXTENSION amcheck');
+		is($node->safe_psql($db, q{SELECT gin_index_check('s_c')}),
+			'', "amcheck finds no damage in the GIN index of database $db");
+	}
 }
 
 #
@@ -241,21 +298,27 @@ if ($major >= 18)
 #
 my $indexes =
   q{SELECT indexdef FROM pg_indexes WHERE tablename = 's' ORDER BY 1; SELECT count(*) FROM s};
-$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/c.dump", $node->connstr('c') ],
-	'dump');
-$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
-$node->command_ok(
-	[ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), "$dir/c.dump" ],
-	'restore');
-is( $node->safe_psql('restored', $indexes),
-	$node->safe_psql('c', $indexes),
-	'the restored indexes are the same');
-is( $node->safe_psql(
-		'restored',
-		q{SELECT count(*) FROM results WHERE op !~ '[<>]' AND (found(op, pattern, 'c', 's_c') <> seq OR found(op, pattern, 'g', 's_g') <> seq)}
-	),
-	'0',
-	'the restored indexes find the same rows');
+foreach my $db ('c', 'char')
+{
+	my $file = "$dir/$db.dump";
+	$node->command_ok([ 'pg_dump', '--format=custom', '--file', $file, $node->connstr($db) ],
+		"$db: dump");
+	my $locale = $db eq 'c' ? 'C' : 'C.UTF-8';
+	$node->safe_psql('postgres',
+		"CREATE DATABASE restored_$db TEMPLATE template0 LOCALE '$locale'");
+	$node->command_ok(
+		[ 'pg_restore', '--exit-on-error', '-d', $node->connstr("restored_$db"), $file ],
+		"$db: restore");
+	is( $node->safe_psql("restored_$db", $indexes),
+		$node->safe_psql($db, $indexes),
+		"$db: the restored indexes are the same");
+	is( $node->safe_psql(
+			"restored_$db",
+			q{SELECT count(*) FROM results WHERE op !~ '[<>]' AND (found(op, pattern, 'c', 's_c') <> seq OR found(op, pattern, 'g', 's_g') <> seq)}
+		),
+		'0',
+		"$db: the restored indexes find the same rows");
+}
 
 #
 # Cancel: building these indexes takes much longer than the timeout.

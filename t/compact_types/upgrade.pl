@@ -19,9 +19,13 @@ SELECT compact_types.create_char(100);
 CREATE EXTENSION amcheck;
 CREATE EXTENSION pg_trgm SCHEMA other;
 CREATE EXTENSION compact_trgm SCHEMA other;
+CREATE EXTENSION compact_char24_trgm;
+CREATE EXTENSION compact_char8_trgm SCHEMA other;
 CREATE TABLE t (k compact_char24 PRIMARY KEY, c other.compact_char8, w compact_char100, a compact_char24[], b char(24));
 CREATE INDEX t_hash ON t USING hash (k);
 CREATE INDEX t_w ON t (w);
+CREATE INDEX t_gin ON t USING gin (k gin_compact_char24_trgm_ops);
+CREATE INDEX t_gist ON t USING gist (c other.gist_compact_char8_trgm_ops(siglen = 32));
 INSERT INTO t SELECT 'key ' || i, i % 1000, 'wide ' || i % 77, ARRAY['x', 'y' || i], 'key ' || i
 FROM generate_series(1, 20000) i;
 CREATE TABLE s (k compact_text PRIMARY KEY, t text, m compact_text(60), a compact_text[]);
@@ -97,23 +101,27 @@ SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE k <> t OR NOT record_image_eq(ROW(k), ROW(t::compact_text))),
        count(*) FILTER (WHERE NOT EXISTS (SELECT FROM s y WHERE y.k = x.t)) FROM s x
 SQL
-foreach my $index ([ 'k', 's_gin' ], [ 'm', 's_gist' ])
+foreach my $index (
+	[ 's', 'k', 's_gin', '%user 12%', 19 ],
+	[ 's', 'm', 's_gist', '%user 12%', 19 ],
+	[ 't', 'k', 't_gin', '%key 12%', 1111 ],
+	[ 't', 'c', 't_gist', '%123%', 20 ])
 {
-	my ($column, $name) = @$index;
+	my ($table, $column, $name, $pattern, $rows) = @$index;
 
 	like(
 		$new->safe_psql(
 			'app',
-			qq{SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT * FROM s WHERE $column LIKE '%user 12%'}
+			qq{SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT * FROM $table WHERE $column LIKE '$pattern'}
 		),
 		qr/Bitmap Index Scan on $name\b/,
 		"$name: an index of trigrams serves LIKE");
 	is( $new->safe_psql(
 			'app',
-			qq{SET enable_seqscan = off; SELECT count(*) FROM s WHERE $column LIKE '%user 12%'; SET enable_seqscan = on;
-			SELECT count(*) FROM s WHERE $column\::text LIKE '%user 12%'}
+			qq{SET enable_seqscan = off; SELECT count(*) FROM $table WHERE $column LIKE '$pattern'; SET enable_seqscan = on;
+			SELECT count(*) FROM $table WHERE $column\::text LIKE '$pattern'}
 		),
-		"19\n19",
+		"$rows\n$rows",
 		"$name: the index finds the rows");
 }
 like(
@@ -123,7 +131,7 @@ like(
 	'an index serves text');
 is( $new->safe_psql(
 		'app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
-	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_trgm\ncompact_types",
+	"compact_char24\ncompact_char24_trgm\ncompact_char8\ncompact_char8_trgm\ncompact_decimal4_2\ncompact_trgm\ncompact_types",
 	'the extensions are the same');
 is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extension');
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype
@@ -144,7 +152,7 @@ INSERT INTO t (k, c) VALUES ('new', 'x');
 CREATE EXTENSION compact_char16;
 SELECT 'a'::compact_char16 = 'a'::text;
 DROP TABLE r, t;
-DROP EXTENSION compact_char24;
+DROP EXTENSION compact_char24_trgm, compact_char24;
 CREATE EXTENSION compact_char24;
 SQL
 my ($ret, $stdout, $stderr) = $new->psql('app', q{INSERT INTO t VALUES ('x')});
