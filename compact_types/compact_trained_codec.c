@@ -723,7 +723,7 @@ choose_run(const TrainedCodec *codec, TrainedRuns *runs, const uint8 *str, int p
 	}
 	runs->groups[pos] = groups;
 	runs->costs[pos] = TRAINED_GROUP_BYTES + after;
-	if (RUN_HEADER + runs->costs[pos] < costs[pos] >> COST_SHIFT)
+	if (RUN_HEADER + runs->costs[pos] < (int) (costs[pos] >> COST_SHIFT))
 	{
 		costs[pos] = (uint32) (RUN_HEADER + runs->costs[pos]) << COST_SHIFT;
 		*choice = RUN_CHOICE;
