@@ -211,6 +211,13 @@ compact_advise_converts(const Advice *advice, const AdviseColumn *column)
 		advice->blockers == NIL;
 }
 
+/* Return the precision in the type modifier of a numeric. */
+static inline int
+compact_advise_numeric_precision(int32 typmod)
+{
+	return ((typmod - (int32) VARHDRSZ) >> 16) & 0xffff;
+}
+
 /* Return the scale in the type modifier of a numeric: a signed number of 11 bits. */
 static inline int
 compact_advise_numeric_scale(int32 typmod)
@@ -235,6 +242,7 @@ extern void compact_advise_look_at_defaults(Advice *advice);
 /* compact_advise_propose.c */
 extern void compact_advise_add_risk(AdviseColumn *column, const char *risk);
 extern void compact_advise_propose(Advice *advice);
+extern bool compact_advise_is_wide_integer(const AdviseColumn *column);
 extern void compact_advise_keep(AdviseColumn *column, char *reason);
 extern void compact_advise_keep_text(const Advice *advice, AdviseColumn *column, char *reason);
 

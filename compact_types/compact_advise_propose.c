@@ -296,6 +296,48 @@ propose_integer(Advice *advice, AdviseColumn *column)
 							  psprintf("; ALTER EXTENSION compact_types UPDATE creates %s, which would hold them", missing));
 }
 
+/*
+ * Return true if the column is a numeric without digits after the point, and
+ * with more digits than a decimal type holds.
+ */
+bool
+compact_advise_is_wide_integer(const AdviseColumn *column)
+{
+	int32		typmod = column->att->atttypmod;
+
+	return column->att->atttypid == NUMERICOID && typmod >= (int32) VARHDRSZ &&
+		compact_advise_numeric_scale(typmod) == 0 &&
+		compact_decimal_of_precision(compact_advise_numeric_precision(typmod)) == NULL;
+}
+
+/* Propose uint8 for such a column. */
+static void
+propose_uint8(Advice *advice, AdviseColumn *column)
+{
+	if (column->unfit)
+	{
+		column->reason = "there are values that uint8 does not hold";
+		return;
+	}
+	if (!compact_advise_find_type(advice, "uint8", &column->type) || !OidIsValid(column->type.typid))
+	{
+		column->reason = "uint8 is not in this database";
+		return;
+	}
+	column->type.len = sizeof(uint64);
+	column->type.align = TYPALIGN_DOUBLE;
+	if (column->bytes_now <= (int64) sizeof(uint64) * column->nvalues)
+	{
+		column->reason = "uint8 would be faster, but not smaller";
+		return;
+	}
+	column->kind = ADVISE_DECIMAL;
+	column->reason = "no value is negative or above 18446744073709551615";
+	compact_advise_add_risk(column, "values below 0 or above 18446744073709551615 will be refused");
+	add_driver_risk(column);
+	column->by_name = !advice->options.narrow;
+}
+
 static void
 propose_decimal(Advice *advice, AdviseColumn *column)
 {
@@ -310,7 +352,12 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 		column->reason = "numeric without precision and scale";
 		return;
 	}
-	precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
+	if (compact_advise_is_wide_integer(column))
+	{
+		propose_uint8(advice, column);
+		return;
+	}
+	precision = compact_advise_numeric_precision(typmod);
 	scale = compact_advise_numeric_scale(typmod);
 	decimals = compact_decimal_of_precision(precision);
 	if (scale < 0 || scale > precision || decimals == NULL)
@@ -427,7 +474,8 @@ compact_advise_propose(Advice *advice)
 		}
 		if (column->unknown_default &&
 			(column->kind == ADVISE_CHAR || column->kind == ADVISE_INTEGER ||
-			 column->kind == ADVISE_SECONDS))
+			 column->kind == ADVISE_SECONDS ||
+			 (column->kind == ADVISE_DECIMAL && compact_advise_is_wide_integer(column))))
 			block(column, "the value of the default is not known");
 		if (column->default_counts && column->reason != NULL)
 			column->reason = psprintf("%s (the default counts as a value)", column->reason);

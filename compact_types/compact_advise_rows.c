@@ -230,7 +230,9 @@ look_at_value(AdviseColumn *column, Datum value)
 			break;
 		case NUMERICOID:
 			if (numeric_is_nan(DatumGetNumeric(value)) ||
-				numeric_is_inf(DatumGetNumeric(value)))
+				numeric_is_inf(DatumGetNumeric(value)) ||
+				(compact_advise_is_wide_integer(column) &&
+				 !compact_uint8_holds(DatumGetNumeric(value))))
 				column->unfit = true;
 			break;
 		case TIMESTAMPOID:

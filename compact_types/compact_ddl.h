@@ -145,6 +145,10 @@ extern void compact_ddl_create_cast(const TypeDdl *ddl, const char *source,
 extern void compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
 										 const char *attributes);
 
+/* compact_decimal_ddl.c */
+extern void compact_ddl_create_uint8(Oid funcid, Oid type_schema,
+									 TypeDdl *const *integers);
+
 /* compact_seconds_ddl.c */
 extern void compact_ddl_create_seconds(Oid funcid, Oid nspid);
 

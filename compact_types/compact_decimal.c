@@ -86,17 +86,14 @@ decimal_in_range(int64 value, int width)
 }
 
 /*
- * Raise the error of a conversion to a decimal type.  str is the input, or the
- * value in a cast; quote is put around str.
+ * Raise the error of a conversion to a type that holds values from low to high.
+ * str is the input, or the value in a cast; quote is put around str.
  */
-static Datum
-conversion_error(DecimalResult result, const char *str, const char *quote,
-				 int width, int scale, struct Node *escontext)
+Datum
+compact_decimal_conversion_error(DecimalResult result, const char *str, const char *quote,
+								 const char *type, const char *low, const char *high,
+								 struct Node *escontext)
 {
-	char		low[DECIMAL_OUTPUT_SIZE];
-	char		high[DECIMAL_OUTPUT_SIZE];
-	char	   *type = compact_decimal_name(width, scale);
-
 	switch (result)
 	{
 		case DECIMAL_NAN:
@@ -112,8 +109,6 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 					 errmsg("invalid input syntax for type %s: \"%s\"",
 							type, str)));
 		default:
-			compact_decimal_to_string(decimal_min(width), scale, low);
-			compact_decimal_to_string(decimal_max(width), scale, high);
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("value %s%s%s is out of range for type %s",
@@ -121,6 +116,21 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 					 errdetail("The type holds values from %s to %s.", low, high),
 					 compact_range_hint("numeric")));
 	}
+}
+
+/* Do this for a decimal type. */
+static Datum
+conversion_error(DecimalResult result, const char *str, const char *quote,
+				 int width, int scale, struct Node *escontext)
+{
+	char		low[DECIMAL_OUTPUT_SIZE];
+	char		high[DECIMAL_OUTPUT_SIZE];
+
+	compact_decimal_to_string(decimal_min(width), scale, low);
+	compact_decimal_to_string(decimal_max(width), scale, high);
+
+	return compact_decimal_conversion_error(result, str, quote, compact_decimal_name(width, scale),
+											low, high, escontext);
 }
 
 static Datum
@@ -391,14 +401,13 @@ decimal_json(FunctionCallInfo fcinfo, int width, int scale)
 
 /*
  * Compute the base-10000 digits of the equal numeric, without leading and
- * trailing zeros; hash_numeric() hashes these digits.  Return the number of
- * digits, and set *weight to the weight of the first digit, which is an
- * exponent of 10000.
+ * trailing zeros; hash_numeric() hashes these digits, and no sign.  Return the
+ * number of digits, and set *weight to the weight of the first digit, which is
+ * an exponent of 10000.
  */
 static int
-decimal_digits(int64 value, int scale, int16 *digits, int *weight)
+decimal_digits(uint64 magnitude, int scale, int16 *digits, int *weight)
 {
-	uint64		magnitude = value < 0 ? -(uint64) value : (uint64) value;
 	uint64		integer = magnitude / powers_of_ten[scale];
 	uint64		fraction = magnitude % powers_of_ten[scale];
 	int16		all[DECIMAL_MAX_NDIGITS];
@@ -438,14 +447,13 @@ decimal_digits(int64 value, int scale, int16 *digits, int *weight)
 	return n - first;
 }
 
-/* decimal_hash(decimal) returns int4: the hash of the equal numeric */
-static Datum
-decimal_hash(FunctionCallInfo fcinfo, int width, int scale)
+/* Return the hash of a numeric, as int4. */
+Datum
+compact_decimal_hash(uint64 magnitude, int scale)
 {
 	int16		digits[DECIMAL_MAX_NDIGITS];
 	int			weight;
-	int			n = decimal_digits(decimal_value(PG_GETARG_DATUM(0), width), scale,
-								   digits, &weight);
+	int			n = decimal_digits(magnitude, scale, digits, &weight);
 
 	if (n == 0)
 		PG_RETURN_UINT32(-1);
@@ -454,17 +462,13 @@ decimal_hash(FunctionCallInfo fcinfo, int width, int scale)
 											 n * sizeof(int16))) ^ (uint32) weight);
 }
 
-/*
- * decimal_hash_extended(decimal, int8) returns int8: hash of the equal numeric
- */
-static Datum
-decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
+/* Return the hash of a numeric with a seed, as int8. */
+Datum
+compact_decimal_hash_extended(uint64 magnitude, int scale, uint64 seed)
 {
-	uint64		seed = (uint64) PG_GETARG_INT64(1);
 	int16		digits[DECIMAL_MAX_NDIGITS];
 	int			weight;
-	int			n = decimal_digits(decimal_value(PG_GETARG_DATUM(0), width), scale,
-								   digits, &weight);
+	int			n = decimal_digits(magnitude, scale, digits, &weight);
 
 	if (n == 0)
 		return UInt64GetDatum(seed - 1);
@@ -472,6 +476,31 @@ decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
 	return UInt64GetDatum(DatumGetUInt64(hash_any_extended((unsigned char *) digits,
 														   n * sizeof(int16), seed)) ^
 						  (uint64) (int64) weight);
+}
+
+static inline uint64
+decimal_magnitude(Datum datum, int width)
+{
+	int64		value = decimal_value(datum, width);
+
+	return value < 0 ? -(uint64) value : (uint64) value;
+}
+
+/* decimal_hash(decimal) returns int4: the hash of the equal numeric */
+static Datum
+decimal_hash(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return compact_decimal_hash(decimal_magnitude(PG_GETARG_DATUM(0), width), scale);
+}
+
+/*
+ * decimal_hash_extended(decimal, int8) returns int8: hash of the equal numeric
+ */
+static Datum
+decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return compact_decimal_hash_extended(decimal_magnitude(PG_GETARG_DATUM(0), width), scale,
+										 (uint64) PG_GETARG_INT64(1));
 }
 
 /*

@@ -1,10 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * compact_decimal_compare.c
- *	  Compare decimals with numeric.
+ *	  Compare decimals and uint8 with numeric.
  *
  * Usually the numeric is a constant.  So convert the numeric to an integer in
  * units of the decimal, and keep this integer for the next row.
+ *
+ * An integer of 64 bits with a sign stands for a value of uint8: the value less
+ * 2^63.  These integers have the order of the values.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -21,6 +24,9 @@
 #include "compact_decimal.h"
 #include "compact_types_compat.h"
 
+/* takes the place of the scale of a decimal for uint8 */
+#define UNSIGNED_SCALE	(-1)
+
 /* longest numeric that DecimalConstant holds, in bytes */
 #define DECIMAL_CONSTANT_SIZE	32
 
@@ -35,7 +41,7 @@
 typedef struct DecimalConstant
 {
 	int			size;			/* of data; 0: nothing is kept */
-	int			scale;			/* of the decimal */
+	int			scale;			/* of the decimal, or UNSIGNED_SCALE */
 	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
 	int			beyond;			/* < 0: below all decimals; > 0: above all */
 	int64		floor;			/* if beyond is 0: greatest integer that is
@@ -57,6 +63,10 @@ static unsigned int next_decimal_constant = 0;
 static Numeric int64_min_numeric = NULL;
 static Numeric int64_max_numeric = NULL;
 
+/* the limits of uint8 */
+static Numeric uint8_min_numeric = NULL;
+static Numeric uint8_max_numeric = NULL;
+
 static inline int
 numeric_compare(Numeric a, Numeric b)
 {
@@ -70,21 +80,30 @@ numeric_compare(Numeric a, Numeric b)
  * numeric.
  */
 static int
-beyond_int64(Numeric num)
+beyond_64_bits(Numeric num, bool is_unsigned)
 {
-	if (int64_max_numeric == NULL)
+	if (uint8_max_numeric == NULL)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(TopMemoryContext);
 
 		int64_min_numeric = int64_to_numeric(PG_INT64_MIN);
 		int64_max_numeric = int64_to_numeric(PG_INT64_MAX);
+		uint8_min_numeric = int64_to_numeric(0);
+		uint8_max_numeric = compact_uint8_to_numeric_value(PG_UINT64_MAX);
 		MemoryContextSwitchTo(oldcontext);
 	}
 
-	if (numeric_compare(num, int64_max_numeric) > 0)
+	if (numeric_compare(num, is_unsigned ? uint8_max_numeric : int64_max_numeric) > 0)
 		return 1;
 
-	return numeric_compare(num, int64_min_numeric) < 0 ? -1 : 0;
+	return numeric_compare(num, is_unsigned ? uint8_min_numeric : int64_min_numeric) < 0 ? -1 : 0;
+}
+
+/* Return the integer that stands for a value of uint8. */
+static inline int64
+unsigned_key(uint64 value)
+{
+	return (int64) (value ^ (UINT64CONST(1) << 63));
 }
 
 /* Convert a numeric of up to DECIMAL_CONSTANT_SIZE bytes to units of the decimal. */
@@ -94,14 +113,22 @@ make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 	int			size = VARSIZE_ANY_EXHDR(datum);
 	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
 	int64		value = 0;
+	uint64		magnitude = 0;
+	bool		negative;
 
 	/* after an error, the constant must not be valid */
 	constant->size = 0;
 	constant->scale = scale;
 
 	/* first check the range: a few bytes can mean a number of 131072 digits */
-	constant->beyond = beyond_int64(num);
-	if (constant->beyond == 0)
+	constant->beyond = beyond_64_bits(num, scale == UNSIGNED_SCALE);
+	if (constant->beyond == 0 && scale == UNSIGNED_SCALE)
+	{
+		(void) compact_decimal_numeric_magnitude(num, 0, true, &negative, &magnitude,
+												 &constant->exact);
+		constant->floor = unsigned_key(magnitude);
+	}
+	else if (constant->beyond == 0)
 	{
 		if (compact_decimal_parse_numeric(num, scale, true, &value, &constant->exact) == DECIMAL_OK)
 			constant->floor = value;
@@ -145,14 +172,13 @@ compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
 }
 
 /*
- * Compare the decimal, as a numeric, with a numeric of any size.  This is fast
+ * Compare the value, as a numeric, with a numeric of any size.  This is fast
  * enough, because only a few digits have to be compared.
  */
 static int
-compare_long_numeric(int64 value, struct varlena *datum, int scale)
+compare_long_numeric(Numeric wide, struct varlena *datum)
 {
 	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
-	Numeric		wide = int64_div_fast_to_numeric(value, scale);
 	int			result = numeric_compare(wide, num);
 
 	pfree(wide);
@@ -175,7 +201,24 @@ compact_decimal_compare_numeric(FunctionCallInfo fcinfo, int argno, int width, i
 	if (VARSIZE_ANY_EXHDR(datum) <= DECIMAL_CONSTANT_SIZE)
 		result = compare_constant(fcinfo, value, datum, scale);
 	else
-		result = compare_long_numeric(value, datum, scale);
+		result = compare_long_numeric(int64_div_fast_to_numeric(value, scale), datum);
+	PG_FREE_IF_COPY(datum, 1 - argno);
+
+	return argno == 0 ? result : -result;
+}
+
+/* Compare argument argno, a uint8, with the other argument, a numeric. */
+int
+compact_uint8_compare_numeric(FunctionCallInfo fcinfo, int argno)
+{
+	uint64		value = (uint64) PG_GETARG_INT64(argno);
+	struct varlena *datum = PG_GETARG_VARLENA_PP(1 - argno);
+	int			result;
+
+	if (VARSIZE_ANY_EXHDR(datum) <= DECIMAL_CONSTANT_SIZE)
+		result = compare_constant(fcinfo, unsigned_key(value), datum, UNSIGNED_SCALE);
+	else
+		result = compare_long_numeric(compact_uint8_to_numeric_value(value), datum);
 	PG_FREE_IF_COPY(datum, 1 - argno);
 
 	return argno == 0 ? result : -result;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_decimal_ddl.c
- *	  Create the SQL objects of one decimal type.
+ *	  Create the SQL objects of one decimal type, and of uint8.
  *
  * compact_types.create_decimal(W, S) creates the type compact_decimalW_S in
  * the current schema, with its functions, operators, aggregates, casts and
@@ -18,7 +18,9 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "compact_ddl.h"
 #include "compact_scalar.h"
@@ -99,26 +101,24 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 	compact_ddl_extend_family(ddl, family, "brin", &brin);
 }
 
-/* Callback that creates all objects; arg points to DecimalArgs. */
+/*
+ * Create all objects of the type, which is stored as core's type "stored".  The
+ * names of its C functions begin with symbol, or with width_symbol if the
+ * functions do not depend on the scale.
+ */
 static void
-create_objects(const TypeDdl *type_ddl, void *arg)
+create_type_like_numeric(const TypeDdl *type_ddl, const char *symbol, const char *width_symbol,
+						 const char *stored, const char *comment)
 {
 	TypeDdl		marked = *type_ddl;
 	const TypeDdl *ddl = &marked;
-	const DecimalArgs *args = (const DecimalArgs *) arg;
 	const char *name = ddl->name;
 	const char *type = ddl->type;
-	const char *symbol = name;	/* C symbols begin with the type's name */
-	char	   *width_symbol = psprintf("compact_decimal%d", args->width);
 
 	marked.mark = "#";
 	drop_leftovers(ddl);
-	compact_ddl_create_scalar_type(ddl, symbol,
-								   psprintf("LIKE = pg_catalog.%s",
-											compact_decimal_of_width(args->width)->stored),
-								   'N', "IMMUTABLE",
-								   psprintf("decimal number of %d bytes with %d digits after the point",
-											args->width, args->scale));
+	compact_ddl_create_scalar_type(ddl, symbol, psprintf("LIKE = pg_catalog.%s", stored),
+								   'N', "IMMUTABLE", comment);
 
 	compact_ddl_create_comparison(ddl, type, type, name, width_symbol, ddl->mark);
 	compact_ddl_create_comparison(ddl, type, "numeric", psprintf("%s_numeric", name),
@@ -152,6 +152,75 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 								strncmp(other, "int", 3) == 0);
 	}
 	compact_ddl_create_json_cast(ddl, psprintf("%s_to_json", symbol), "IMMUTABLE");
+}
+
+/* Callback that creates all objects; arg points to DecimalArgs. */
+static void
+create_objects(const TypeDdl *ddl, void *arg)
+{
+	const DecimalArgs *args = (const DecimalArgs *) arg;
+
+	create_type_like_numeric(ddl, ddl->name, psprintf("compact_decimal%d", args->width),
+							 compact_decimal_of_width(args->width)->stored,
+							 psprintf("decimal number of %d bytes with %d digits after the point",
+									  args->width, args->scale));
+}
+
+static bool
+cast_exists(const char *source, const char *target)
+{
+	Oid			source_typid = DatumGetObjectId(DirectFunctionCall1(regtypein, CStringGetDatum(source)));
+	Oid			target_typid = DatumGetObjectId(DirectFunctionCall1(regtypein, CStringGetDatum(target)));
+
+	return SearchSysCacheExists2(CASTSOURCETARGET, ObjectIdGetDatum(source_typid),
+								 ObjectIdGetDatum(target_typid));
+}
+
+/*
+ * Create the cast between uint8 and a narrow integer, as an assignment cast by
+ * way of another type, if it does not exist.  Call the functions of the two
+ * casts: pg_dump --binary-upgrade writes a function with casts in its body
+ * before these casts.
+ */
+static void
+create_uint8_cast(const TypeDdl *ddl, const char *source_name, const char *source,
+				  const char *way, const char *target_name, const char *target)
+{
+	char	   *function = psprintf("%s.%s_to_%s", ddl->schema, source_name, target_name);
+
+	if (cast_exists(source, target))
+		return;
+	compact_ddl_execute("CREATE FUNCTION %s(%s) RETURNS %s LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE"
+						" RETURN %s.%s_to_%s(%s.%s_to_%s($1))", function, source, target,
+						ddl->schema, way, target_name, ddl->schema, source_name, way);
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s(%s) AS ASSIGNMENT",
+						source, target, function, source);
+}
+
+/*
+ * Create what is missing of the type uint8, in the schema type_schema.  funcid
+ * is a function in the schema of compact_types.  integers has the names of the
+ * narrow integers, and NULL for core's integers.
+ */
+void
+compact_ddl_create_uint8(Oid funcid, Oid type_schema, TypeDdl *const *integers)
+{
+	TypeDdl		ddl;
+
+	compact_ddl_init(&ddl, funcid);
+	compact_ddl_init_type_or_find(&ddl, "uint8", type_schema);
+	if (!ddl.exists)
+		create_type_like_numeric(&ddl, "compact_uint8", "compact_uint8", "int8",
+								 "unsigned integer of eight bytes, 0 to 18446744073709551615");
+	for (int i = 0; i < N_INTEGERS; i++)
+	{
+		const TypeDdl *other = integers[i];
+
+		if (other == NULL)
+			continue;
+		create_uint8_cast(&ddl, other->name, other->type, "int8", ddl.name, ddl.type);
+		create_uint8_cast(&ddl, ddl.name, ddl.type, "numeric", other->name, other->type);
+	}
 }
 
 /*

@@ -96,18 +96,18 @@ compact_decimal_parse_special(const char *str)
 }
 
 /*
- * Read a number with or without exponent as an integer of 10^-scale units.  If
- * round_down is true, set *value to the greatest integer that is not above the
- * number, otherwise round half away from zero.  Set *exact, unless NULL, to
- * true if the result equals the number.  In case of DECIMAL_RANGE, *value has
- * the number's sign.
+ * Read a number with or without exponent as an integer of 10^-scale units: its
+ * sign and its magnitude.  If round_down is true, return the greatest integer
+ * that is not above the number, otherwise round half away from zero.  Set
+ * *exact, unless NULL, to true if the result equals the number.  In case of
+ * DECIMAL_RANGE, *negative is set.
  */
 DecimalResult
-compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value, bool *exact)
+compact_decimal_parse_magnitude(const char *str, int scale, bool round_down, bool *negative,
+								uint64 *result, bool *exact)
 {
 	const char *p = str;
 	const char *digits;
-	bool		negative = false;
 	int			nint;			/* digits before the point */
 	int			nfraction = 0;	/* digits after the point */
 	int			exponent = 0;
@@ -116,10 +116,11 @@ compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value,
 	bool		inexact = false;
 	bool		round_up = false;
 
+	*negative = false;
 	while (isspace((unsigned char) *p))
 		p++;
 	if (*p == '-' || *p == '+')
-		negative = (*p++ == '-');
+		*negative = (*p++ == '-');
 	digits = p;
 	while (isdigit((unsigned char) *p))
 		p++;
@@ -160,7 +161,6 @@ compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value,
 	if (*p != '\0')
 		return DECIMAL_SYNTAX;
 
-	*value = negative ? -1 : 1;
 	keep = nint + exponent + scale;
 	for (int i = 0; i < nint + nfraction; i++)
 	{
@@ -190,24 +190,55 @@ compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value,
 	if (exact != NULL)
 		*exact = !inexact;
 	if (round_down)
-		round_up = negative && inexact;
+		round_up = *negative && inexact;
 	if (round_up)
 	{
 		if (magnitude == PG_UINT64_MAX)
 			return DECIMAL_RANGE;
 		magnitude++;
 	}
-
-	if (magnitude > (uint64) PG_INT64_MAX + (negative ? 1 : 0))
-		return DECIMAL_RANGE;
-	*value = (int64) (negative ? -magnitude : magnitude);
+	*result = magnitude;
 
 	return DECIMAL_OK;
 }
 
-/* Read a numeric as compact_decimal_parse() reads a string. */
+/*
+ * Set *value to the integer with that sign and magnitude, and return the result
+ * of reading it.  In case of DECIMAL_RANGE and DECIMAL_INFINITY, *value has the
+ * number's sign.
+ */
+static DecimalResult
+make_signed(DecimalResult result, bool negative, uint64 magnitude, int64 *value)
+{
+	if (result == DECIMAL_OK && magnitude > (uint64) PG_INT64_MAX + (negative ? 1 : 0))
+		result = DECIMAL_RANGE;
+	if (result == DECIMAL_OK)
+		*value = (int64) (negative ? -magnitude : magnitude);
+	else if (result == DECIMAL_RANGE || result == DECIMAL_INFINITY)
+		*value = negative ? -1 : 1;
+
+	return result;
+}
+
+/*
+ * Read a number as compact_decimal_parse_magnitude() does, as an integer of 64
+ * bits with a sign.
+ */
 DecimalResult
-compact_decimal_parse_numeric(Numeric num, int scale, bool round_down, int64 *value, bool *exact)
+compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value, bool *exact)
+{
+	bool		negative;
+	uint64		magnitude = 0;
+	DecimalResult result = compact_decimal_parse_magnitude(str, scale, round_down, &negative,
+														   &magnitude, exact);
+
+	return make_signed(result, negative, magnitude, value);
+}
+
+/* Read a numeric as compact_decimal_parse_magnitude() reads a string. */
+DecimalResult
+compact_decimal_numeric_magnitude(Numeric num, int scale, bool round_down, bool *negative,
+								  uint64 *magnitude, bool *exact)
 {
 	char	   *str;
 	DecimalResult result;
@@ -217,14 +248,26 @@ compact_decimal_parse_numeric(Numeric num, int scale, bool round_down, int64 *va
 	str = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(num)));
 	if (numeric_is_inf(num))
 	{
-		*value = *str == '-' ? -1 : 1;
+		*negative = *str == '-';
 		result = DECIMAL_INFINITY;
 	}
 	else
-		result = compact_decimal_parse(str, scale, round_down, value, exact);
+		result = compact_decimal_parse_magnitude(str, scale, round_down, negative, magnitude, exact);
 	pfree(str);
 
 	return result;
+}
+
+/* Read a numeric as compact_decimal_parse() reads a string. */
+DecimalResult
+compact_decimal_parse_numeric(Numeric num, int scale, bool round_down, int64 *value, bool *exact)
+{
+	bool		negative;
+	uint64		magnitude = 0;
+	DecimalResult result = compact_decimal_numeric_magnitude(num, scale, round_down, &negative,
+															 &magnitude, exact);
+
+	return make_signed(result, negative, magnitude, value);
 }
 
 /* Round a numeric to an integer of 10^-scale units. */

@@ -90,6 +90,11 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 		old->typid = typmod >= 0 ? VARCHAROID : TEXTOID;
 		old->typmod = typmod;
 	}
+	else if (strcmp(name, "uint8") == 0)
+	{
+		old->typid = NUMERICOID;
+		old->typmod = (UINT8_DIGITS << 16) + VARHDRSZ;
+	}
 	else if ((integer = compact_find_integer(name)) != NULL)
 	{
 		if (compact_integer_is_narrow(integer))

@@ -346,8 +346,11 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 			integer = compact_find_integer(new_type);
 			return integer != NULL && integer->typid != INT8OID;
 		case NUMERICOID:
-			return compact_decimal_parse_name(new_type, &width, &scale) &&
-				old_typmod >= (int32) VARHDRSZ &&
+			if (strcmp(new_type, "uint8") == 0)
+				scale = 0;
+			else if (!compact_decimal_parse_name(new_type, &width, &scale))
+				return false;
+			return old_typmod >= (int32) VARHDRSZ &&
 				compact_advise_numeric_scale(old_typmod) == scale;
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:

@@ -76,6 +76,9 @@ typedef struct CompactDecimal
 								 * all fit */
 } CompactDecimal;
 
+/* digits of the greatest value of uint8 */
+#define UINT8_DIGITS	20
+
 extern const CompactInteger compact_integers[N_INTEGERS];
 extern const CompactSeconds compact_seconds[N_SECONDS];
 
@@ -118,23 +121,37 @@ typedef struct CompactSum
 } CompactSum;
 
 static inline void
-compact_sum_add(CompactSum *sum, int64 value)
+compact_sum_add_unsigned(CompactSum *sum, uint64 value)
 {
-	uint64		low = sum->low + (uint64) value;
+	uint64		low = sum->low + value;
 
-	sum->high += (value < 0 ? -1 : 0) + (low < sum->low ? 1 : 0);
+	sum->high += low < sum->low ? 1 : 0;
 	sum->low = low;
 	sum->count++;
 }
 
 static inline void
-compact_sum_subtract(CompactSum *sum, int64 value)
+compact_sum_subtract_unsigned(CompactSum *sum, uint64 value)
 {
-	uint64		low = sum->low - (uint64) value;
+	uint64		low = sum->low - value;
 
-	sum->high -= (value < 0 ? -1 : 0) + (low > sum->low ? 1 : 0);
+	sum->high -= low > sum->low ? 1 : 0;
 	sum->low = low;
 	sum->count--;
+}
+
+static inline void
+compact_sum_add(CompactSum *sum, int64 value)
+{
+	sum->high += value < 0 ? -1 : 0;
+	compact_sum_add_unsigned(sum, (uint64) value);
+}
+
+static inline void
+compact_sum_subtract(CompactSum *sum, int64 value)
+{
+	sum->high -= value < 0 ? -1 : 0;
+	compact_sum_subtract_unsigned(sum, (uint64) value);
 }
 
 /*
@@ -220,6 +237,9 @@ extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,
 												  int64 *value);
 extern char *compact_numeric_for_message(Numeric num);
 
+/* compact_uint8.c */
+extern bool compact_uint8_holds(Numeric num);
+
 /* compact_literal.c */
 extern ValueUse compact_value_use(FunctionCallInfo fcinfo);
 extern void compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
@@ -238,6 +258,8 @@ extern bool compact_cast_is_compared(FunctionCallInfo fcinfo);
 extern CompactSum *compact_sum_transition_state(FunctionCallInfo fcinfo);
 extern CompactSum *compact_sum_inverse_state(FunctionCallInfo fcinfo);
 extern const CompactSum *compact_sum_final_state(FunctionCallInfo fcinfo);
+extern Datum compact_sum_numeric_final(PG_FUNCTION_ARGS);
+extern Datum compact_sum_avg(PG_FUNCTION_ARGS);
 extern Numeric compact_sum_numeric(const CompactSum *sum, int scale);
 extern Numeric compact_sum_average(const CompactSum *sum, int scale);
 

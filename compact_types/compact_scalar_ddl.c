@@ -601,16 +601,18 @@ extend_integer_families(TypeDdl *const *ddls, bool first)
 	compact_ddl_extend_family(ddl, "integer_ops", "brin", &brin);
 }
 
-/* Create the missing types; first is true if none of them exists. */
+/*
+ * Create the missing types; first is true if none of them exists.  ddls gets
+ * the names of the narrow types, and NULL for core's types.
+ */
 static void
-create_integers(Oid funcid, Oid nspid, bool first)
+create_integers(Oid funcid, Oid nspid, bool first, TypeDdl **ddls)
 {
-	TypeDdl    *ddls[N_INTEGERS] = {NULL};
-
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		const CompactInteger *type = &compact_integers[i];
 
+		ddls[i] = NULL;
 		if (!compact_integer_is_narrow(type))
 			continue;
 		ddls[i] = palloc(sizeof(TypeDdl));
@@ -663,6 +665,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	Oid			funcid = fcinfo->flinfo->fn_oid;
 	Oid			nspid = compact_ddl_creation_schema();
 	TypeDdl		ddl;
+	TypeDdl    *integers[N_INTEGERS];
 	bool		first;
 	int			nestlevel;
 
@@ -691,13 +694,14 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 										  "compact_sum_avg");
 		compact_ddl_create_stand_ins(&ddl);
 	}
-	create_integers(funcid, nspid, first);
+	create_integers(funcid, nspid, first, integers);
 	if (first)
 	{
 		compact_ddl_create_seconds(funcid, nspid);
 		/* the operator families of the decimals need these */
 		compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
 	}
+	compact_ddl_create_uint8(funcid, nspid, integers);
 
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();

@@ -146,6 +146,7 @@ AS $$
             ELSE -1 END,
         CASE WHEN t.name = 'uint2' THEN 2
             WHEN t.name = 'uint4' THEN 4
+            WHEN t.name = 'uint8' THEN 8
             WHEN t.name ~ '^(compact_char|u?int[0-9])' THEN 1
             WHEN t.name ~ '^compact_decimal8_' THEN 8
             ELSE 4 END

@@ -4,8 +4,8 @@
 # new types can be used beside the old ones, and pg_dump and pg_upgrade preserve them.
 #
 # The versions are made in a copy of the installation:
-#	0.9-test	has no types uint3 and uint4, although the library knows these types
-#	1.0			adds uint3 and uint4, as a later version may add integer types
+#	0.9-test	has no types uint3, uint4 and uint8, although the library knows these types
+#	1.0			adds uint3, uint4 and uint8, as a later version may add integer types
 #	1.1-test	adds compact_char100
 use strict;
 use warnings FATAL => 'all';
@@ -50,6 +50,11 @@ DROP FUNCTION compact_types.uint3_sortsupport(internal);
 DROP TYPE @extschema@.uint4 CASCADE;
 DROP FUNCTION compact_types.uint4_sortsupport(internal);
 DROP FUNCTION compact_types.uint4_sum(internal);
+DROP TYPE @extschema@.uint8 CASCADE;
+DROP OPERATOR FAMILY compact_types.uint8_ops USING btree;
+DROP OPERATOR FAMILY compact_types.uint8_ops USING hash;
+DROP OPERATOR FAMILY compact_types.uint8_ops USING brin;
+DROP FUNCTION compact_types.uint8_sortsupport(internal), compact_types.uint8_sum(internal), compact_types.uint8_avg(internal);
 SQL
 write_file('compact_types--0.9-test--1.0.sql', $create_missing);
 write_file('compact_types--1.0--1.1-test.sql',
@@ -203,6 +208,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE fresh');
 run('CREATE EXTENSION compact_types', 'fresh');
 my $fresh = run($objects, 'fresh');
 cmp_ok(() = $fresh =~ /$_/g, '>', 300, "a new database has the type $_") for 'uint3', 'uint4';
+cmp_ok(() = $fresh =~ /uint8/g, '>', 100, 'a new database has the type uint8');
 cmp_ok(() = $fresh =~ /compact_char100/g, '>', 100, 'and the other one');
 same_lines(run($objects), $fresh, 'after the update: the objects of a new database');
 is(run(q{SELECT count(*) FROM pg_proc WHERE proname = 'create_scalars'}), '0',
@@ -210,10 +216,11 @@ is(run(q{SELECT count(*) FROM pg_proc WHERE proname = 'create_scalars'}), '0',
 
 # 3. The types work beside the older ones.
 run(<<'SQL');
-CREATE TABLE n (id int PRIMARY KEY, q uint3, c compact_char100, a uint3[], l uint4);
-INSERT INTO n SELECT g, g * 800, 'wide ' || g % 77, ARRAY[g, g * 800], 4294967295 - g FROM generate_series(1, 20000) g;
+CREATE TABLE n (id int PRIMARY KEY, q uint3, c compact_char100, a uint3[], l uint4, x uint8);
+INSERT INTO n SELECT g, g * 800, 'wide ' || g % 77, ARRAY[g, g * 800], 4294967295 - g, 18446744073709551615 - g FROM generate_series(1, 20000) g;
 CREATE INDEX n_q ON n (q);
 CREATE INDEX n_l ON n (l);
+CREATE INDEX n_x ON n (x);
 CREATE INDEX n_hash ON n USING hash (q);
 CREATE INDEX n_c ON n (c);
 CREATE INDEX n_brin ON n USING brin (q, c);
@@ -299,7 +306,7 @@ SELECT count(*) FROM $members
 WHERE NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type t WHERE t.oid = objid AND (typcategory = 'A' OR typtype = 'c')))
 SQL
 like($text, qr/^ALTER EXTENSION compact_types ADD TYPE public\.$_;/m, "$_ is among them")
-  for 'uint2', 'uint3', 'uint4', 'compact_char100';
+  for 'uint2', 'uint3', 'uint4', 'uint8', 'compact_char100';
 
 $node->stop;
 my $new = init_cluster('new', install_path => $copy);

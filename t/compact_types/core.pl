@@ -108,7 +108,7 @@ my @foreign = grep {
 	  && !/(^| )(##?)[-+*\/%<>=]+\2( |$)/
 	  && !/(^| )(compact_\w+(\.\w+)?|$scalars)( |$)/
 	  && !
-	  /operator family "(integer|seconds\w*|compact_decimal\w+)_ops" of access method \w+ is missing cross-type/
+	  /operator family "(integer|seconds\w*|compact_decimal\w+|uint8)_ops" of access method \w+ is missing cross-type/
 	  && !grep { $members{$_} }
 	  /\b(\d{5,})\b/g
 } sort keys %more;

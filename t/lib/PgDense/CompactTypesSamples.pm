@@ -24,15 +24,15 @@ sub integer_range
 	return $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1);
 }
 
-# narrow_integers(NODE) - return the narrow integers in schema public of database postgres, each
-# with its range: [ NAME, MIN, MAX ]
+# narrow_integers(NODE) - return the integers of one to four bytes in schema public of database
+# postgres, each with its range: [ NAME, MIN, MAX ]
 sub narrow_integers
 {
 	my ($node) = @_;
 
 	return map { [ $_, integer_range($_) ] } split /\n/,
 	  $node->safe_psql('postgres',
-		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
+		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int[1-4]$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
 	  );
 }
 
@@ -121,6 +121,17 @@ our @samples = (
 		],
 	},
 	integers(),
+	{
+		type => 'uint8',
+		wide => 'numeric(20)',
+		extension => 'compact_types',
+		expr => q{(18446744073709551615 - (i) % 1000 * 9000000000000000::numeric)::numeric(20)},
+		binary => 1,
+		kind => 'numeric',
+		literals => [ '0', '1', '9223372036854775808', '18446744073709551615' ],
+		bad => '18446744073709551616',
+		sqlstate => '22003',
+	},
 	{
 		type => 'seconds4',
 		wide => 'timestamp',

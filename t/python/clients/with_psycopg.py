@@ -90,7 +90,8 @@ def description(conn: psycopg.Connection) -> None:
     """A column has the length, precision and scale that its name and modifier tell."""
     columns = conn.execute(
         "SELECT NULL::compact_text(60), NULL::compact_text, NULL::compact_char24, NULL::uint2,"
-        " NULL::compact_decimal4_2, NULL::compact_decimal8_2"
+        " NULL::compact_decimal4_2, NULL::compact_decimal8_2,"
+        " NULL::uint8"
     ).description
     check(
         "description",
@@ -102,6 +103,7 @@ def description(conn: psycopg.Connection) -> None:
             ("uint2", None, None, None),
             ("compact_decimal4_2", None, 9, 2),
             ("compact_decimal8_2", None, 18, 2),
+            ("uint8", None, 20, 0),
         ],
     )
 

@@ -53,6 +53,7 @@ SIMPLE = {
     "uint2": dense.UINT2,
     "uint3": dense.UINT3,
     "uint4": dense.UINT4,
+    "uint8": dense.UINT8,
     "seconds4": dense.SECONDS4,
     "seconds4tz": dense.SECONDS4TZ,
     "compact_text": dense.COMPACT_TEXT,

@@ -19,6 +19,8 @@ HAS_SPLIT_TABLES = "SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'verti
 
 # the greatest number of digits that a decimal of so many bytes holds in all cases
 DIGITS = {4: 9, 8: 18}
+# the number of digits of the greatest uint8
+UINT8_DIGITS = 20
 
 WIDE = {
     "int1": "int2",
@@ -37,7 +39,7 @@ class Kind:
     """What a compact type holds.
 
     "wide" is the core type with the same values and the same binary format.  A compact_charN has a
-    length, a decimal has a precision and a scale, and a trained_textN has a number.
+    length, a decimal and uint8 have a precision and a scale, and a trained_textN has a number.
     """
 
     wide: str
@@ -70,6 +72,8 @@ def kind_of(name: str) -> Kind | None:
         return Kind("bpchar", length=int(found[1]))
     if found := re.fullmatch(r"compact_decimal([48])_(\d+)", name):
         return Kind("numeric", precision=DIGITS[int(found[1])], scale=int(found[2]))
+    if name == "uint8":
+        return Kind("numeric", precision=UINT8_DIGITS, scale=0)
     return None
 
 

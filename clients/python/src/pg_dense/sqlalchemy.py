@@ -143,6 +143,15 @@ class COMPACT_DECIMAL(CompactType, Numeric[Any]):
         return super().adapt(cls, **kw)
 
 
+class UINT8(COMPACT_DECIMAL):
+    """An integer from 0 to 2**64 - 1, which is a Decimal in Python as that of a numeric(20) is."""
+
+    compact_name = "uint8"  # type: ignore[assignment]
+
+    def __init__(self, asdecimal: bool = True):
+        super().__init__(asdecimal=asdecimal)
+
+
 @compiles(CompactType)
 def _ddl(type_: Any, compiler: Any, **kw: Any) -> str:
     """Return how DDL writes a type."""
@@ -162,6 +171,7 @@ _SIMPLE: tuple[type[CompactType], ...] = (
     UINT2,
     UINT3,
     UINT4,
+    UINT8,
     SECONDS4,
     SECONDS4TZ,
     COMPACT_TEXT,
@@ -193,13 +203,13 @@ class _Names(dict[str, Any]):
         arguments: tuple[int | None, ...] = ()
         if kind.length:
             type_, arguments = COMPACT_CHAR, (kind.length,)
+        elif name in SIMPLE:
+            type_ = SIMPLE[name]
         elif kind.precision:
             width = next(width for width, digits in DIGITS.items() if digits == kind.precision)
             type_, arguments = COMPACT_DECIMAL, (width, kind.scale)
-        elif kind.number:
-            type_, arguments = TRAINED_TEXT, (kind.number,)
         else:
-            type_ = SIMPLE[name]
+            type_, arguments = TRAINED_TEXT, (kind.number,)
         if schema:
             type_ = _in_schema(type_, schema.strip('"'))
         return partial(type_, *arguments) if arguments else type_
