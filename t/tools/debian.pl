@@ -88,7 +88,7 @@ foreach my $feature (lines('tools/feature-list'))
 	}
 }
 my @generated = read_file("$top/compact_types/Makefile") =~ /default_version = '([^']+)'/g;
-is(scalar(@generated), 3, 'the generated control files are found');
+is(scalar(@generated), 4, 'the generated control files are found');
 push @{ $versions{$_} }, 'a generated extension' foreach @generated;
 is(scalar(keys %versions), 1, 'all extensions have the same version') or diag explain \%versions;
 
