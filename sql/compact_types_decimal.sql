@@ -89,15 +89,9 @@ UPDATE stored SET d = 100000000;
 INSERT INTO stored VALUES ('21474836.475');
 DROP TABLE stored;
 \set VERBOSITY terse
-CREATE FUNCTION resolve(expression text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  result text;
-BEGIN
-  EXECUTE 'SELECT pg_typeof(' || expression || ')' INTO result;
-  RETURN result;
-EXCEPTION WHEN OTHERS THEN
-  RETURN SQLSTATE;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/resolve.sql'
+\i :file
 SELECT e AS expression, resolve(replace(e, '@', 'compact_decimal4_2 ''1''')) AS type
 FROM unnest(ARRAY['@ + 1', '1::int8 - @', '@ * 2::int2', '@ * @', '@ / 3', '@ % @', '@ + 1.5', '1.5 * @', '@ * ''0.001''', '@ * uint2 ''2''',
   '@ = 1', '@ = 1::int8', '@ > 1.5', '1.5 < @', '@ = ''1''', '@ = uint2 ''1''', '@ IN (1, 2.5)', '@ BETWEEN 1 AND 2',

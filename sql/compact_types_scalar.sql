@@ -176,15 +176,9 @@ FROM (SELECT a::uint3, b::uint3 FROM generate_series(0, 16777215, 65535) a, gene
 --
 -- The type of an expression, or the error of the parser
 --
-CREATE FUNCTION resolve(expression text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  result text;
-BEGIN
-  EXECUTE 'SELECT pg_typeof(' || expression || ')' INTO result;
-  RETURN result;
-EXCEPTION WHEN OTHERS THEN
-  RETURN SQLSTATE;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/resolve.sql'
+\i :file
 SELECT l AS "left", op,
        string_agg(resolve(format('%s ''1'' %s %s ''1''', l, op, r)), ' ' ORDER BY n) AS "int1 uint1 uint2 uint3 int2 int4 int8 numeric float4 float8"
 FROM unnest(ARRAY['int1', 'uint1', 'uint2', 'uint3', 'int2', 'int4', 'int8', 'numeric', 'float8']) WITH ORDINALITY l (l, m),

@@ -43,15 +43,9 @@ SELECT to_json(uint8 '18446744073709551615'), to_jsonb(uint8 '184467440737095516
 --
 -- Expressions
 --
-CREATE FUNCTION resolve(expression text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  result text;
-BEGIN
-  EXECUTE 'SELECT pg_typeof(' || expression || ')' INTO result;
-  RETURN result;
-EXCEPTION WHEN OTHERS THEN
-  RETURN SQLSTATE;
-END $$;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/resolve.sql'
+\i :file
 SELECT e AS expression, resolve(replace(e, '@', 'uint8 ''1''')) AS type
 FROM unnest(ARRAY['@ + 1', '1::int8 - @', '@ * 2::int2', '@ * @', '@ / 3', '@ % @', '@ + 1.5', '@ * ''2''', '@ * uint2 ''2''', '@ + uint4 ''2''', '-@',
   '@ = 1', '@ = 1::int8', '1 = @', '@ > 1.5', '1.5 < @', '@ = ''1''', '@ = @', '@ = uint2 ''1''', 'uint4 ''1'' = @', '@ IN (1, 2.5)', '@ IN (''1'', ''2'')', '@ BETWEEN -1 AND 2',
@@ -102,7 +96,6 @@ CREATE INDEX big_u ON big (u);
 CREATE INDEX big_hash ON big USING hash (u);
 CREATE INDEX big_brin ON big USING brin (u);
 ANALYZE big;
-\getenv folder PG_ABS_SRCDIR
 \set file :folder '/sql/include/plan_has.sql'
 \i :file
 SET enable_seqscan = off;
