@@ -289,11 +289,12 @@ sub random_bytes
 }
 my @integers = split /\n/,
   $node->safe_psql('input',
-	q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace <> 'pg_catalog'::regnamespace}
+	q{SELECT typname FROM pg_type WHERE typname ~ '^u?int[1-4]$' AND typnamespace <> 'pg_catalog'::regnamespace}
   );
 cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 my %valid = (
 	(map { $_ => pack({ 1 => 'n', 4 => 'Q>' }->{ substr($_, -1) } // 'N', 5) } @integers),
+	'uint8' => pack('nnnn', 1, 0, 0, 0) . pack('n', 5),
 	'seconds4' => pack('Q>', 1_000_000),
 	'seconds4tz' => pack('Q>', 1_000_000),
 	'compact_char1' => 'a',
